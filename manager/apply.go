@@ -1,0 +1,173 @@
+package manager
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"kafka_connection_exporter/wire"
+)
+
+// unregisteredRounds is how many rounds in a row must say that a broker is no longer registered before it is forgotten: one
+// broker's answer may be older than another's.
+const unregisteredRounds = 2
+
+// apply makes a good answer the list of brokers. New ones are started, known ones moved if their address changed, and those
+// that are missing stay, marked, until they are forgotten.
+func (m *Manager) apply(view wire.View) {
+	listed := make(map[int32]bool, len(view.Brokers))
+	m.now.inMetadata = 0
+	for _, b := range view.Brokers {
+		listed[b.ID] = true
+		if !b.Fenced {
+			m.now.inMetadata++
+		}
+		m.applyBroker(b, view.KnowsFenced)
+	}
+	for id, t := range m.brokers {
+		if !listed[id] {
+			m.leave(t)
+			m.noteUnregistered(t, view.KnowsFenced)
+		} else {
+			delete(m.gone, id)
+		}
+	}
+	m.reindex()
+}
+
+// applyBroker brings one broker up to date. A fenced one is registered but not in the metadata that clients get.
+func (m *Manager) applyBroker(b wire.BrokerInfo, knowsFenced bool) {
+	t := m.brokers[b.ID]
+	if t == nil {
+		t = newTarget(m, fmt.Sprintf("broker %d", b.ID), wire.Peer{Host: b.Host, Port: b.Port, NodeID: b.ID})
+		t.now.InMetadata = !b.Fenced
+		t.publish()
+		m.brokers[b.ID] = t
+		t.emit(EventBrokerAdded, nil)
+		m.start(t)
+	}
+	fenced := VerdictUnknown
+	if knowsFenced {
+		fenced = VerdictGood
+		if b.Fenced {
+			fenced = VerdictBad
+		}
+	}
+	if b.Fenced {
+		m.leave(t)
+	} else {
+		delete(m.absent, b.ID)
+	}
+	t.do(func() { t.update(b, fenced) })
+}
+
+// update is what the metadata says about a broker, told to its owner.
+func (t *target) update(b wire.BrokerInfo, fenced Verdict) {
+	t.now.Rack = b.Rack
+	if before := t.now.Fenced; before != fenced {
+		t.now.Fenced = fenced
+		switch {
+		case fenced == VerdictBad:
+			t.emit(EventFenced, nil)
+		case before == VerdictBad:
+			t.emit(EventUnfenced, nil)
+		}
+	}
+	if !t.now.InMetadata && !b.Fenced {
+		t.emit(EventBrokerReturned, nil)
+	} else if t.now.InMetadata && b.Fenced {
+		t.emit(EventBrokerLeft, nil)
+	}
+	t.now.InMetadata = !b.Fenced
+	moved := t.peer.Host != b.Host || t.peer.Port != b.Port
+	t.move(b.Host, b.Port)
+	if moved {
+		t.emit(EventBrokerMoved, nil)
+	}
+}
+
+// leave starts the retention of a broker that is no longer in the metadata.
+func (m *Manager) leave(t *target) {
+	if _, already := m.absent[t.id]; !already {
+		m.absent[t.id] = time.Now()
+	}
+	t.do(t.markAbsent)
+}
+
+func (t *target) markAbsent() {
+	if t.now.InMetadata {
+		t.now.InMetadata = false
+		t.emit(EventBrokerLeft, nil)
+	}
+}
+
+// noteUnregistered counts answers that would name the broker if it were registered, fenced or not, and do not.
+func (m *Manager) noteUnregistered(t *target, knowsFenced bool) {
+	id := t.id
+	if !knowsFenced {
+		return
+	}
+	if m.gone[id]++; m.gone[id] >= unregisteredRounds {
+		m.forget(t)
+	} else {
+		m.again = true
+	}
+}
+
+// expire forgets the brokers whose retention has passed.
+func (m *Manager) expire() {
+	known := len(m.brokers)
+	for id, since := range m.absent {
+		if time.Since(since) >= m.cfg.Retention {
+			m.forget(m.brokers[id])
+		}
+	}
+	if len(m.brokers) != known {
+		m.reindex()
+	}
+}
+
+// forget lets go of a broker and everything known about it.
+func (m *Manager) forget(t *target) {
+	id := t.id
+	delete(m.brokers, id)
+	delete(m.absent, id)
+	delete(m.gone, id)
+	m.emit(Event{Kind: EventBrokerForgotten, Target: t.name})
+	t.stop()
+}
+
+// reindex rebuilds what readers see. They keep the slices and the map that they have.
+func (m *Manager) reindex() {
+	m.now.byID = maps.Clone(m.brokers)
+	m.now.brokers = make([]*target, 0, len(m.brokers))
+	for _, id := range slices.Sorted(maps.Keys(m.brokers)) {
+		m.now.brokers = append(m.now.brokers, m.brokers[id])
+	}
+}
+
+// judgeViews compares what the brokers last said about the cluster with what most of them say.
+func judgeViews(brokers []Broker, signatures []uint64) {
+	votes := make(map[uint64]int)
+	for i, s := range signatures {
+		if s != 0 && brokers[i].Reachable == VerdictGood {
+			votes[s]++
+		}
+	}
+	var majority uint64
+	for s, n := range votes {
+		if n > votes[majority] || n == votes[majority] && s < majority {
+			majority = s
+		}
+	}
+	for i, s := range signatures {
+		switch {
+		case s == 0 || brokers[i].Reachable != VerdictGood:
+		case s == majority:
+			brokers[i].Agrees = VerdictGood
+		default:
+			brokers[i].Agrees = VerdictBad
+		}
+	}
+}

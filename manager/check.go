@@ -1,0 +1,246 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"net/netip"
+	"slices"
+	"time"
+
+	"kafka_connection_exporter/wire"
+)
+
+// firstSeedCheck is the time within which every seed gets its first check, so that all verdicts are there soon after the
+// start, also those of the seeds that the first round did not need.
+const firstSeedCheck = 2 * time.Second
+
+type checkResult struct {
+	conn *wire.Conn
+	view wire.View
+	err  error
+	took time.Duration
+}
+
+// answer is what a target tells a round that asked it.
+type answer struct {
+	target *target
+	view   wire.View
+	err    *wire.Error
+}
+
+func (t *target) firstCheck() {
+	if t.isSeed() && t.m.cfg.SeedCheckInterval > 0 {
+		t.checkAt.Reset(jitter(firstSeedCheck, 0, 1, t.m.random()))
+	}
+}
+
+// scheduleCheck plans the next check. Jitter only shortens the wait: the interval is a promise about how soon a silent
+// broker shows.
+func (t *target) scheduleCheck() {
+	interval := t.m.cfg.CheckInterval
+	if t.isSeed() {
+		interval = t.m.cfg.SeedCheckInterval
+	}
+	if interval > 0 {
+		t.checkAt.Reset(jitter(interval, 0.9, 1, t.m.random()))
+	}
+}
+
+// onCheckDue checks a broker's connection if there is one. A seed has none: it asks itself as a round would.
+func (t *target) onCheckDue() {
+	if t.isSeed() {
+		t.ask(make(chan answer, 1))
+		return
+	}
+	t.check()
+}
+
+// ask makes the target send one answer to reply, which has room for it: its own check serves as the request, a missing
+// connection is made. A broker in backoff keeps its own clock and answers with its last failure; a seed has no other
+// clock than its rounds and checks.
+func (t *target) ask(reply chan<- answer) {
+	if t.now.State == StateBackoff && !t.isSeed() {
+		reply <- answer{target: t, err: t.lastError()}
+		return
+	}
+	t.asks = append(t.asks, reply)
+	t.retryNow()
+}
+
+// answer tells all rounds that wait.
+func (t *target) answer(a answer) {
+	for _, reply := range t.asks {
+		reply <- a // has room
+	}
+	t.asks = nil
+}
+
+// check asks the broker for its view of the cluster, once at a time, with a deadline: it is the heartbeat, the refresh
+// and the proof of a new connection alike.
+func (t *target) check() {
+	if t.conn == nil || t.checking || t.conn.Err() != nil {
+		return
+	}
+	t.checking = true
+	t.now.Requests++
+	conn := t.conn
+	t.goWork(func() {
+		ctx, cancel := context.WithTimeout(t.ctx, t.m.cfg.CheckTimeout)
+		defer cancel()
+		start := time.Now()
+		view, err := conn.Describe(ctx)
+		select {
+		case t.checked <- checkResult{conn, view, err, time.Since(start)}:
+		case <-t.ctx.Done():
+		}
+	})
+}
+
+func (t *target) onChecked(r checkResult) {
+	err := t.verify(r)
+	if err != nil {
+		t.now.RequestFailures[err.Reason]++
+	}
+	if r.conn != t.conn {
+		return // replaced meanwhile; the new connection has its own check
+	}
+	t.checking = false
+	t.scheduleCheck()
+	switch {
+	case err == nil:
+		t.onGoodCheck(r)
+	case t.conn.Err() != nil:
+		// The connection ended under the check; onLost decides what that means.
+	case keepsConnection(err.Reason):
+		t.judge(err)
+		t.answer(answer{target: t, err: err})
+	default:
+		t.countFailure(err)
+		t.failAttempt(err)
+	}
+}
+
+// verify returns what is wrong with an answer: the error, or a cluster that is not ours.
+func (t *target) verify(r checkResult) *wire.Error {
+	err := wire.AsError(wire.PhaseRequest, r.err)
+	if err == nil && !t.m.belongs(r.view.ClusterID) {
+		err = &wire.Error{Phase: wire.PhaseIdentity, Reason: wire.ReasonWrongCluster,
+			Err: fmt.Errorf("it belongs to cluster %q, not to %q", r.view.ClusterID, t.m.cluster())}
+	}
+	if err != nil && (err.Reason == wire.ReasonWrongCluster || err.Reason == wire.ReasonEmptyMetadata) {
+		t.m.rejected[err.Reason].Add(1)
+		t.emit(EventAnswerRejected, failure(err))
+	}
+	return err
+}
+
+// keepsConnection is about answers that are bad news and yet prove that the connection works.
+func keepsConnection(r wire.Reason) bool {
+	return r == wire.ReasonEmptyMetadata || r == wire.ReasonKafkaError || r == wire.ReasonUnsupportedVersion
+}
+
+func (t *target) onGoodCheck(r checkResult) {
+	t.proven = true
+	t.now.ConsecutiveFailures = 0
+	t.now.RoundTrips.add(r.took)
+	t.now.LastSuccess = time.Now()
+	t.now.Throttled += r.view.Throttle
+	if !t.isSeed() && t.m.cfg.Observer.Request != nil {
+		t.m.cfg.Observer.Request(t.now.ID, r.took)
+	}
+	t.noteView(r.view)
+	t.judge(nil)
+	t.answer(answer{target: t, view: r.view})
+	t.resolveAgain()
+}
+
+// noteView remembers what the broker says about the cluster. A broker that says something new is a reason to refresh.
+func (t *target) noteView(view wire.View) {
+	signature, count := signatureOf(view)
+	if t.signature != 0 && t.signature != signature {
+		t.m.nudge(t.m.changed)
+	}
+	t.signature, t.now.Reports = signature, count
+}
+
+// signatureOf hashes the list of brokers that serve, whatever its order, and counts them. Fenced brokers are left out:
+// while a cluster is upgraded, only some of its brokers can name them.
+func signatureOf(view wire.View) (signature uint64, count int) {
+	var lines []string
+	for _, b := range view.Brokers {
+		if !b.Fenced {
+			lines = append(lines, fmt.Sprintf("%d %s %d\n", b.ID, b.Host, b.Port))
+		}
+	}
+	slices.Sort(lines)
+	h := fnv.New64a()
+	for _, line := range lines {
+		_, _ = h.Write([]byte(line))
+	}
+	return h.Sum64(), len(lines)
+}
+
+// judge sets the verdict on reaching the target; nil is the good one. A change is an event, and news for the rounds.
+func (t *target) judge(err *wire.Error) {
+	before, beforeFailure := t.now.Reachable, t.now.Failure
+	if err == nil {
+		t.now.Reachable, t.now.Failure = VerdictGood, nil
+		if before != VerdictGood {
+			t.emit(EventReachable, nil)
+			t.m.nudge(t.m.recovered)
+		}
+		return
+	}
+	t.now.Reachable, t.now.Failure = VerdictBad, failure(err)
+	if !t.now.Failure.same(beforeFailure) {
+		t.emit(EventUnreachable, t.now.Failure)
+	}
+	if before == VerdictGood {
+		t.m.nudge(t.m.changed)
+	}
+}
+
+// lastError returns the failure that keeps the target in backoff.
+func (t *target) lastError() *wire.Error {
+	if f := t.now.Failure; f != nil {
+		return &wire.Error{Phase: f.Phase, Reason: f.Reason, Err: fmt.Errorf("%s", f.Text)}
+	}
+	return &wire.Error{Phase: wire.PhaseRequest, Reason: wire.ReasonClosed, Err: fmt.Errorf("the connection was lost and is about to be made again")}
+}
+
+func (t *target) emit(kind EventKind, f *Failure) {
+	if t.m.cfg.OnEvent != nil {
+		t.m.cfg.OnEvent(Event{Kind: kind, Target: t.name, Address: t.peer.String(), Failure: f})
+	}
+}
+
+// resolveAgain looks the name up, at most once per refresh interval, to find out whether the connection still leads to
+// where the name points.
+func (t *target) resolveAgain() {
+	_, notName := netip.ParseAddr(t.peer.Host)
+	if t.isSeed() || notName == nil || t.resolving || time.Since(t.resolvedAt) < t.m.cfg.RefreshInterval {
+		return
+	}
+	t.resolving, t.resolvedAt = true, time.Now()
+	host := t.peer.Host
+	t.goWork(func() {
+		ctx, cancel := context.WithTimeout(t.ctx, t.m.cfg.CheckTimeout)
+		defer cancel()
+		addrs, _ := t.dialer.Lookup(ctx, host) // a name server that fails is no news about the connection
+		select {
+		case t.resolved <- addrs:
+		case <-t.ctx.Done():
+		}
+	})
+}
+
+func (t *target) onResolved(addrs []netip.Addr) {
+	t.resolving = false
+	if len(addrs) == 0 || t.conn == nil {
+		return
+	}
+	if !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return a.Unmap() == t.conn.Address.Addr() }) {
+		t.reconnect(CauseReplaced)
+	}
+}

@@ -1,0 +1,306 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"kafka_connection_exporter/wire"
+)
+
+// shortLife is how long a connection must last for its end to be dialed again at once more than once in a row. A peer
+// that answers and then closes, over and over, must not become a loop.
+const shortLife = 5 * time.Second
+
+type dialResult struct {
+	epoch int
+	conn  *wire.Conn
+	trace wire.Trace
+	err   error
+}
+
+// connect starts a connection attempt, unless the address must not be dialed or the credentials are known to be bad.
+func (t *target) connect() {
+	if err := t.forbidden(); err != nil {
+		t.failAttempt(err)
+		return
+	}
+	t.setState(StateConnecting)
+	t.now.Attempts++
+	t.startDial(t.dialed)
+}
+
+// forbidden returns why the target must not be dialed now: an address that would reach somebody else, such as 0.0.0.0,
+// which is our own loopback, or credentials that the cluster has rejected.
+func (t *target) forbidden() *wire.Error {
+	if !t.isSeed() && invalidAddress(t.peer.Host, t.peer.Port) {
+		return &wire.Error{Phase: wire.PhaseResolve, Reason: wire.ReasonInvalidAddress,
+			Err: fmt.Errorf("the broker advertises %q, which must not be dialed; set advertised.listeners", t.peer.String())}
+	}
+	if t.dialer.SASL != nil {
+		return t.m.gate.refusal()
+	}
+	return nil
+}
+
+func invalidAddress(host string, port int) bool {
+	if host == "" || port <= 0 || port > 65535 {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsUnspecified()
+}
+
+// startDial takes a new connection through its phases in a goroutine of its own. Waiting for the rate limit is no phase.
+func (t *target) startDial(to chan<- dialResult) {
+	t.peer.ClusterID = t.m.cluster()
+	r, peer, pace := dialResult{epoch: t.epoch}, t.peer, t.m.brokerPace
+	if t.isSeed() {
+		pace = t.m.seedPace
+	}
+	t.goWork(func() {
+		if r.err = pace.Wait(t.ctx); r.err == nil {
+			r.conn, r.trace, r.err = t.dialer.Dial(t.ctx, peer)
+		}
+		select {
+		case to <- r:
+		case <-t.ctx.Done():
+			r.discard()
+		}
+	})
+}
+
+// discard ends a connection that nobody wants any more.
+func (r dialResult) discard() {
+	if r.conn != nil {
+		r.conn.Close()
+		<-r.conn.Ended()
+	}
+}
+
+func (t *target) onDialed(r dialResult) {
+	if r.epoch != t.epoch { // the address changed meanwhile
+		t.end(r.conn)
+		t.setState(StateIdle)
+		return
+	}
+	t.recordTrace(r)
+	if r.err != nil {
+		err := wire.AsError(wire.PhaseDial, r.err)
+		t.countFailure(err)
+		t.failAttempt(err)
+		return
+	}
+	t.conn, t.connSince, t.proven = r.conn, time.Now(), false
+	t.now.Connects.add(r.trace.Duration())
+	t.setState(StateReady)
+	t.scheduleRenewal()
+	t.release()
+	t.check()
+}
+
+// recordTrace keeps what a finished attempt or fresh handshake found out, and its verdict on accepting connections.
+func (t *target) recordTrace(r dialResult) {
+	t.now.Trace = r.trace
+	for _, step := range r.trace.Steps {
+		if step.Err == nil && t.m.cfg.Observer.Phase != nil {
+			t.m.cfg.Observer.Phase(step.Phase, step.Duration)
+		}
+	}
+	err := wire.AsError(wire.PhaseDial, r.err)
+	t.judgeAccepts(err)
+	if err != nil {
+		if err.Reason == wire.ReasonMisrouted || err.Reason == wire.ReasonWrongCluster {
+			t.now.Identity = wire.IdentityWrong
+		}
+		return
+	}
+	t.now.TLS, t.now.Identity = r.conn.TLS, r.conn.Identity
+}
+
+// countFailure accounts for an attempt, or a connection that never proved itself, that failed.
+func (t *target) countFailure(err *wire.Error) {
+	t.now.PhaseFailures[err.Phase]++
+	if err.Reason == wire.ReasonCredentialsRejected && !errors.Is(err, errHeldBack) {
+		t.now.AuthFailures++
+	}
+}
+
+// failAttempt is the end of an attempt that brought no usable connection: the verdict is bad, those who wait are told,
+// and the next attempt waits.
+func (t *target) failAttempt(err *wire.Error) {
+	t.judge(err)
+	t.now.ConsecutiveFailures++
+	t.answer(answer{target: t, err: err})
+	t.disconnect(CauseError)
+	if t.isSeed() {
+		t.scheduleCheck()
+	}
+	t.wait(backoff(t.m.cfg.BackoffBase, t.m.cfg.BackoffMax, t.now.ConsecutiveFailures, t.m.random()))
+}
+
+// wait enters StateBackoff for d, or for as long as the credentials are held back.
+func (t *target) wait(d time.Duration) {
+	if held := t.m.gate.heldFor(); t.dialer.SASL != nil && held > d {
+		d = held + jitter(t.m.cfg.BackoffMax, 0, 1, t.m.random())
+	}
+	t.setState(StateBackoff)
+	t.now.Backoff = d
+	t.retryAt.Reset(d)
+}
+
+// onLost handles a connection that ended by itself. One that had proven itself is dialed again at once, and that attempt
+// decides on the verdict, so that a mere reconnect never flaps it; the end of one that never answered a check is a failed
+// attempt.
+func (t *target) onLost() {
+	conn, lived := t.conn, time.Since(t.connSince)
+	cause := CauseError
+	if conn.ClosedByPeer() {
+		cause = CauseRemote
+	}
+	t.disconnect(cause)
+	t.m.nudge(t.m.changed)
+	if !t.proven {
+		err := wire.AsError(wire.PhaseRequest, conn.Err())
+		t.countFailure(err)
+		t.failAttempt(err)
+		return
+	}
+	if lived >= shortLife {
+		t.losses = 0
+	}
+	t.losses++
+	if t.losses == 1 {
+		t.setState(StateIdle)
+		return
+	}
+	t.answer(answer{target: t, err: wire.AsError(wire.PhaseRequest, conn.Err())})
+	t.wait(backoff(t.m.cfg.BackoffBase, t.m.cfg.BackoffMax, t.losses-1, t.m.random()))
+}
+
+// disconnect lets go of the shared connection.
+func (t *target) disconnect(cause Cause) {
+	if t.conn == nil {
+		return
+	}
+	t.now.Closes[cause]++
+	t.end(t.conn)
+	t.drop()
+}
+
+// drop forgets the shared connection, and what was planned for it.
+func (t *target) drop() {
+	t.conn, t.checking, t.renewing = nil, false, false
+	t.renewAt.Stop()
+	if !t.isSeed() {
+		t.checkAt.Stop()
+	}
+}
+
+// end closes a connection without waiting for it here; shutdown waits.
+func (t *target) end(conn *wire.Conn) {
+	if conn == nil {
+		return
+	}
+	conn.Close()
+	t.goWork(func() { <-conn.Ended() })
+}
+
+// reconnect replaces the shared connection. Requests in flight on the old one finish; new ones go to the new one.
+func (t *target) reconnect(cause Cause) {
+	if t.now.State != StateReady {
+		return
+	}
+	old := t.conn
+	t.now.Closes[cause]++
+	t.drop()
+	t.setState(StateIdle)
+	old.Drain(t.m.cfg.CheckTimeout)
+	t.goWork(func() {
+		select {
+		case <-old.Ended():
+		case <-t.ctx.Done():
+			old.Close()
+			<-old.Ended()
+		}
+	})
+}
+
+// move gives the target a new address. The old connection is replaced even if it works: it leads to another place.
+func (t *target) move(host string, port int) {
+	if host == t.peer.Host && port == t.peer.Port {
+		return
+	}
+	t.peer.Host, t.peer.Port = host, port
+	t.now.Host, t.now.Port = host, port
+	t.epoch++
+	t.losses = 0
+	t.reconnect(CauseReplaced)
+	t.retryNow()
+}
+
+// retryNow cuts a wait short.
+func (t *target) retryNow() {
+	if t.now.State == StateBackoff {
+		t.setState(StateIdle)
+	}
+}
+
+// waiter is somebody who wants to know when the connection is ready.
+type waiter struct {
+	ready func() // called by the owner; must not block
+}
+
+// onReady calls w at once if the connection is ready, else when it becomes so. An impatient caller calls forget.
+func (t *target) onReady(w *waiter) {
+	if t.now.State == StateReady {
+		w.ready()
+		return
+	}
+	t.waiters[w] = true
+}
+
+func (t *target) forget(w *waiter) { delete(t.waiters, w) }
+
+func (t *target) release() {
+	for w := range t.waiters {
+		w.ready()
+	}
+	clear(t.waiters)
+}
+
+var errStopped = errors.New("the connection manager has stopped, or the broker is no longer part of the cluster")
+
+// stopped is the answer of a target that has ended.
+func stopped() *wire.Error {
+	return &wire.Error{Phase: wire.PhaseRequest, Reason: wire.ReasonClosed, Err: errStopped}
+}
+
+// countSockets wraps a dial function so that open is always the number of its open sockets.
+func countSockets(dial func(context.Context, netip.AddrPort) (net.Conn, error), open *atomic.Int64) func(context.Context, netip.AddrPort) (net.Conn, error) {
+	return func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+		conn, err := dial(ctx, addr)
+		if err != nil {
+			return nil, err
+		}
+		open.Add(1)
+		return &countedConn{Conn: conn, open: open}, nil
+	}
+}
+
+type countedConn struct {
+	net.Conn
+	open   *atomic.Int64
+	closed atomic.Bool
+}
+
+func (c *countedConn) Close() error {
+	if c.closed.CompareAndSwap(false, true) {
+		c.open.Add(-1)
+	}
+	return c.Conn.Close()
+}

@@ -1,0 +1,106 @@
+package manager
+
+import (
+	"context"
+	"time"
+
+	"kafka_connection_exporter/wire"
+)
+
+// scheduleShake plans the next fresh handshake. Every finished connection attempt is one, so it starts the clock anew.
+func (t *target) scheduleShake() {
+	if interval := t.m.cfg.HandshakeInterval; interval > 0 && !t.isSeed() {
+		t.shakeAt.Reset(jitter(interval, 0.8, 1, t.m.random()))
+	}
+}
+
+// onShakeDue makes a fresh connection beside the shared one, through all phases: an old connection can hide a broker
+// that accepts no new ones. There is never more than one socket beside the shared connection.
+func (t *target) onShakeDue() {
+	if t.now.State != StateReady || t.open.Load() > 1 || t.shaking || t.forbidden() != nil {
+		t.scheduleShake()
+		return
+	}
+	t.shaking = true
+	t.now.Attempts++
+	t.startDial(t.shaken)
+}
+
+func (t *target) onShaken(r dialResult) {
+	t.shaking = false
+	t.end(r.conn)
+	if r.epoch != t.epoch {
+		return
+	}
+	t.recordTrace(r)
+	if r.err != nil {
+		t.countFailure(wire.AsError(wire.PhaseDial, r.err))
+	}
+}
+
+// judgeAccepts sets the verdict on fresh connections; nil is the good one.
+func (t *target) judgeAccepts(err *wire.Error) {
+	t.scheduleShake()
+	before, beforeFailure := t.now.Accepts, t.now.AcceptFail
+	if err == nil {
+		t.now.Accepts, t.now.AcceptFail = VerdictGood, nil
+		if before == VerdictBad {
+			t.emitAccepts(EventAccepts)
+		}
+		return
+	}
+	t.now.Accepts, t.now.AcceptFail = VerdictBad, failure(err)
+	if !t.now.AcceptFail.same(beforeFailure) {
+		t.emitAccepts(EventRefuses)
+	}
+}
+
+// emitAccepts reports the verdict on fresh connections only where it differs from the one on the shared connection.
+func (t *target) emitAccepts(kind EventKind) {
+	if t.now.State == StateReady {
+		t.emit(kind, t.now.AcceptFail)
+	}
+}
+
+type renewResult struct {
+	conn *wire.Conn
+	err  error
+}
+
+// scheduleRenewal plans the re-authentication of KIP-368 at 85 to 95 % of the session's lifetime, as many clients of a
+// broker should not come back together.
+func (t *target) scheduleRenewal() {
+	if start, lifetime, ok := t.conn.Expires(); ok {
+		t.renewAt.Reset(time.Until(start.Add(jitter(lifetime, 0.85, 0.95, t.m.random()))))
+	}
+}
+
+func (t *target) onRenewDue() {
+	if t.conn == nil || t.renewing {
+		return
+	}
+	t.renewing = true
+	conn := t.conn
+	t.goWork(func() {
+		ctx, cancel := context.WithTimeout(t.ctx, t.dialer.Timeout/2)
+		defer cancel()
+		select {
+		case t.renewed <- renewResult{conn, t.dialer.Reauthenticate(ctx, conn)}:
+		case <-t.ctx.Done():
+		}
+	})
+}
+
+// onRenewed goes on with the renewed session, or replaces the connection: an end of the session is not a failure of the
+// broker, and whether the credentials still are good is for the new connection to find out.
+func (t *target) onRenewed(r renewResult) {
+	if r.conn != t.conn {
+		return
+	}
+	t.renewing = false
+	if r.err == nil {
+		t.scheduleRenewal()
+		return
+	}
+	t.reconnect(CauseReauthentication)
+}

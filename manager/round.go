@@ -1,0 +1,207 @@
+package manager
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"kafka_connection_exporter/wire"
+)
+
+// round is one metadata refresh. The first target is asked; whenever the hedge delay passes without an answer more are (1,
+// 1, 2, 4, …), and a failure asks the next at once. The first good answer ends the round; those who were asked as well go
+// on undisturbed, and what they find out counts for themselves alone. Run owns it.
+type round struct {
+	began      time.Time
+	candidates []*target
+	hedged     map[*target]bool // asked because of the delay
+	asked      int
+	waiting    int // asked and not yet answered
+	wave       int // how many the next delay asks
+	seedsOnly  bool
+	timer      *time.Timer
+	replies    chan answer // has room for all
+	lastErr    *wire.Error
+}
+
+// A nil round has no clock and no answers.
+func (r *round) hedge() <-chan time.Time {
+	if r == nil {
+		return nil
+	}
+	return r.timer.C
+}
+
+func (r *round) answers() <-chan answer {
+	if r == nil {
+		return nil
+	}
+	return r.replies
+}
+
+// startRound begins a round, unless one is under way.
+func (m *Manager) startRound() {
+	if m.round != nil {
+		return
+	}
+	m.began = time.Now()
+	candidates := orderCandidates(m.now.brokers, m.now.seeds, m.shuffle)
+	m.round = &round{
+		began: m.began, candidates: candidates, hedged: make(map[*target]bool), wave: 1,
+		timer: time.NewTimer(m.cfg.HedgeDelay), replies: make(chan answer, len(candidates)),
+	}
+	m.round.ask(m, 1, false)
+}
+
+// widen asks the next wave. After the last one the round only waits for answers; every target gives one.
+func (r *round) widen(m *Manager) {
+	r.ask(m, r.wave, true)
+	if r.asked > 2 {
+		r.wave *= 2
+	}
+	if r.asked < len(r.candidates) {
+		r.timer.Reset(m.cfg.HedgeDelay)
+	}
+}
+
+func (r *round) ask(m *Manager, n int, hedged bool) {
+	for ; n > 0 && r.asked < len(r.candidates); n-- {
+		t := r.candidates[r.asked]
+		r.asked++
+		r.waiting++
+		if t.isSeed() {
+			m.now.refresh.SeedAttempts++
+			r.noteRebootstrap(m)
+		} else {
+			m.now.refresh.BrokerAttempts++
+		}
+		if hedged {
+			m.now.refresh.HedgedAttempts++
+			r.hedged[t] = true
+		}
+		if !t.do(func() { t.ask(r.replies) }) {
+			r.replies <- answer{target: t, err: stopped()}
+		}
+	}
+}
+
+// noteRebootstrap counts a round that turns to a seed after brokers were known and none of them has answered.
+func (r *round) noteRebootstrap(m *Manager) {
+	if len(m.brokers) > 0 && !r.seedsOnly && r.waiting == 1 {
+		r.seedsOnly = true
+		m.now.refresh.Rebootstraps++
+	}
+}
+
+func (m *Manager) onAnswer(a answer) {
+	r := m.round
+	r.waiting--
+	if a.err == nil {
+		m.apply(a.view)
+		if r.hedged[a.target] {
+			m.now.refresh.HedgeWins++
+		}
+		m.endRound(nil)
+		return
+	}
+	r.lastErr = a.err
+	if r.asked < len(r.candidates) {
+		r.ask(m, 1, false)
+		r.timer.Reset(m.cfg.HedgeDelay)
+	} else if r.waiting == 0 {
+		m.endRound(r.lastErr)
+	}
+}
+
+// endRound does the accounts and plans the next round.
+func (m *Manager) endRound(err *wire.Error) {
+	m.round.timer.Stop()
+	began := m.round.began
+	m.round = nil
+	now := &m.now.refresh
+	before := now.Last
+	now.Rounds++
+	if err == nil {
+		m.good = time.Now()
+		if m.cfg.GiveUpAfter > 0 {
+			m.deadline.Reset(m.cfg.GiveUpAfter)
+		}
+		m.retry = false
+		now.Last, now.LastSuccess, now.ConsecutiveFailures, now.Backoff = VerdictGood, m.good, 0, 0
+		if m.cfg.Observer.Round != nil {
+			m.cfg.Observer.Round(m.good.Sub(began))
+		}
+		if before != VerdictGood {
+			m.emit(Event{Kind: EventRefreshed})
+		}
+		m.next.Reset(jitter(m.cfg.RefreshInterval, 0.9, 1.1, m.random()))
+		m.catchUp()
+		return
+	}
+	now.Last = VerdictBad
+	now.Failures[err.Reason]++
+	now.ConsecutiveFailures++
+	now.Backoff = backoff(m.cfg.BackoffBase, m.cfg.BackoffMax, now.ConsecutiveFailures, m.random())
+	if before != VerdictBad {
+		m.emit(Event{Kind: EventRefreshFailing, Failure: failure(err)})
+	}
+	m.next.Reset(now.Backoff)
+	m.catchUp()
+}
+
+// catchUp obeys what came in while the round was under way.
+func (m *Manager) catchUp() {
+	if m.again || m.retry {
+		m.again, m.retry = false, false
+		m.next.Reset(max(0, m.cfg.BackoffBase-time.Since(m.began)))
+	}
+}
+
+// hurry brings the next round forward, but never below the floor, one backoff base between the starts of two rounds. While
+// rounds fail, only news of a target that can be reached again is a reason; everything else waits for the backoff.
+func (m *Manager) hurry(reachable bool) {
+	if failing := m.now.refresh.Last != VerdictGood; failing != reachable {
+		return // good news is news only while rounds fail, and bad news only while they do not
+	}
+	m.again, m.retry = !reachable || m.again, reachable || m.retry
+	if m.round == nil {
+		m.catchUp()
+	}
+}
+
+func (m *Manager) emit(e Event) {
+	if m.cfg.OnEvent != nil {
+		m.cfg.OnEvent(e)
+	}
+}
+
+// GaveUpError ends Run when no round succeeded for Config.GiveUpAfter. Its text reports every target's last failure.
+type GaveUpError struct {
+	After    time.Duration
+	Snapshot Snapshot
+}
+
+// Error returns a report of several lines.
+func (e *GaveUpError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "no metadata for %s, giving up; the last failure of each target:", e.After)
+	line := func(name string, f *Failure) {
+		if f == nil {
+			fmt.Fprintf(&b, "\n  %s: none", name)
+			return
+		}
+		fmt.Fprintf(&b, "\n  %s: %s: %s: %s", name, f.Phase, f.Reason, f.Text)
+	}
+	for _, s := range e.Snapshot.Seeds {
+		line("seed "+s.Name, s.Failure)
+	}
+	for _, broker := range e.Snapshot.Brokers {
+		line(fmt.Sprintf("broker %d (%s:%d)", broker.ID, broker.Host, broker.Port), broker.Failure)
+	}
+	return b.String()
+}
+
+func (m *Manager) gaveUp() error {
+	m.publish()
+	return &GaveUpError{After: m.cfg.GiveUpAfter, Snapshot: m.Snapshot()}
+}

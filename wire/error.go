@@ -1,0 +1,52 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error is what every failure of a connection is returned as: where, why, and the cause as a person wants to read it.
+type Error struct {
+	Phase  Phase
+	Reason Reason
+	Err    error // never nil; holds no secret
+}
+
+// Error returns "phase: reason: cause".
+func (e *Error) Error() string {
+	return e.Phase.String() + ": " + e.Reason.String() + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// AsError returns err as an *Error. One that is not yet typed is classified and charged to phase p; nil stays nil.
+func AsError(p Phase, err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var typed *Error
+	if errors.As(err, &typed) {
+		return typed
+	}
+	var known *reasoned
+	if errors.As(err, &known) {
+		return &Error{Phase: p, Reason: known.reason, Err: err}
+	}
+	reason, phase := classify(err, p)
+	return &Error{Phase: phase, Reason: reason, Err: err}
+}
+
+// reasoned is an error whose reason is known where it occurs and whose phase only the caller knows.
+type reasoned struct {
+	reason Reason
+	err    error
+}
+
+func (r *reasoned) Error() string { return r.err.Error() }
+func (r *reasoned) Unwrap() error { return r.err }
+
+// because returns an error with reason r and a formatted text.
+func because(r Reason, format string, args ...any) error {
+	return &reasoned{reason: r, err: fmt.Errorf(format, args...)}
+}

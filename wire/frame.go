@@ -1,0 +1,80 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+const (
+	// firstFrameLimit bounds the answer to ApiVersions, the first thing a peer says. No broker's is longer than a few
+	// kilobytes; what is longer comes from a peer that speaks another protocol.
+	firstFrameLimit = 1 << 20
+	// frameLimit bounds every later frame. Brokers before 0.10 answer Metadata with all their topics.
+	frameLimit = 64 << 20
+	// frameChunk is how much is allocated ahead of the bytes that have arrived: a length alone costs no memory.
+	frameChunk = 64 << 10
+)
+
+// readFrame reads one length-prefixed frame of at most limit bytes and returns it without its length. With first set, the
+// length is judged as the first four bytes of an unknown peer.
+func readFrame(r io.Reader, limit int, first bool) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	size := int64(int32(binary.BigEndian.Uint32(head[:])))
+	if size < 4 || size > int64(limit) {
+		return nil, badLength(head[:], size, limit, first)
+	}
+	var body bytes.Buffer
+	body.Grow(int(min(size, frameChunk)))
+	n, err := io.CopyN(&body, r, size)
+	if err == io.EOF {
+		err = fmt.Errorf("the peer closed the connection after %d of %d bytes of a frame: %w", n, size, io.ErrUnexpectedEOF)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return body.Bytes(), nil
+}
+
+func badLength(head []byte, size int64, limit int, first bool) error {
+	if first {
+		if reason, what := nameOfForeigner(head); reason != ReasonOther {
+			return because(reason, "the peer answered with %q: it speaks %s, not Kafka", head, what)
+		}
+	}
+	if size > int64(limit) {
+		return because(ReasonFrameTooLarge, "the peer announced a frame of %d bytes, the limit is %d", size, limit)
+	}
+	if first {
+		return because(ReasonNotKafka, "the peer's first bytes %x are no length of a Kafka frame", head)
+	}
+	return because(ReasonProtocol, "the peer announced a frame of %d bytes, too short for a correlation id", size)
+}
+
+// nameOfForeigner tells from the first four bytes what a peer speaks. Read as a length, they are between 340 MB and 2 GB.
+func nameOfForeigner(head []byte) (Reason, string) {
+	if head[0] >= 0x14 && head[0] <= 0x17 && head[1] == 3 {
+		return ReasonPeerSpeaksTLS, "TLS"
+	}
+	if string(head) == "HTTP" {
+		return ReasonPeerSpeaksHTTP, "HTTP"
+	}
+	for _, b := range head {
+		if b != '\r' && b != '\n' && (b < ' ' || b > '~') {
+			return ReasonOther, ""
+		}
+	}
+	return ReasonNotKafka, "a text protocol"
+}
+
+// reasonForNonTLS tells what a peer speaks that answered a TLS ClientHello with something else.
+func reasonForNonTLS(record []byte) Reason {
+	if len(record) >= 4 && string(record[:4]) == "HTTP" {
+		return ReasonPeerSpeaksHTTP
+	}
+	return ReasonPeerIsPlaintext
+}
