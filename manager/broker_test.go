@@ -1,0 +1,255 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kafka_connection_exporter/wire"
+	"kafka_connection_exporter/wire/wiretest"
+)
+
+// TestLostConnectionIsDialedAtOnce: the end of a proven connection never flaps the verdict by itself; the redial decides.
+func TestLostConnectionIsDialedAtOnce(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.start()
+		w.after(time.Minute)
+		w.net.Cut(address(2))
+		synctest.Wait()
+		w.wantReady(2)
+		b := w.broker(2)
+		if b.ConsecutiveFailures != 0 || b.Closes[CauseRemote] != 1 || w.events.count(EventUnreachable, "broker 2") != 0 {
+			t.Errorf("after a mere reconnect: %+v", b.Target)
+		}
+		w.after(time.Minute)
+		w.net.Refuse(address(2))
+		w.net.Cut(address(2))
+		synctest.Wait()
+		w.wantBrokerFailing(2, "dial refused")
+		if b := w.broker(2); b.State != StateBackoff || b.Backoff != 250*time.Millisecond {
+			t.Errorf("state %s, backoff %s", b.State, b.Backoff)
+		}
+		w.net.Listen(address(2), w.brokers[2].Serve)
+		w.after(250 * time.Millisecond)
+		w.wantReady(1, 2)
+	})
+}
+
+// TestFlappingConnectionIsNoLoop: a peer that answers everything and then closes, over and over.
+func TestFlappingConnectionIsNoLoop(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.start()
+		for range 1000 {
+			w.net.Cut(address(2))
+			w.after(60 * time.Millisecond)
+		}
+		if n := w.net.Dials(address(2)); n > 12 {
+			t.Errorf("%d dials in a minute", n)
+		}
+		if w.events.count(EventUnreachable, "broker 2") != 0 {
+			t.Error("every attempt succeeded, yet the verdict became bad")
+		}
+	})
+}
+
+// TestSilentBroker: it shows within check interval + timeout, and comes back.
+func TestSilentBroker(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.start()
+		silent := func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.Silence }
+		w.brokers[2].On(kmsg.Metadata, silent)
+		w.brokers[2].On(kmsg.ApiVersions, silent)
+		w.after(15 * time.Second)
+		w.wantBrokerFailing(2, "request timeout")
+		w.after(10 * time.Second)
+		w.wantBrokerFailing(2, "api_versions timeout")
+		if b := w.broker(2); b.Closes[CauseError] != 1 || b.RequestFailures[wire.ReasonTimeout] != 1 || b.PhaseFailures[wire.PhaseAPIVersions] == 0 {
+			t.Errorf("counters: %+v", b.Target)
+		}
+		w.brokers[2].On(kmsg.Metadata, nil)
+		w.brokers[2].On(kmsg.ApiVersions, nil)
+		w.after(10 * time.Second)
+		w.wantReady(1, 2)
+	})
+}
+
+// TestBrokerLeavesAndReturns: it stays, marked, with its checks; after the retention all of it goes.
+func TestBrokerLeavesAndReturns(t *testing.T) {
+	inWorld(t, 3, func(w *world) {
+		w.cfg.Retention = time.Hour
+		w.start()
+		w.cluster.Remove(3)
+		w.after(40 * time.Second)
+		if b := w.broker(3); b.InMetadata || b.Reachable != VerdictGood || w.m.Snapshot().BrokersInMetadata != 2 {
+			t.Errorf("broker 3 after it left: %+v", b)
+		}
+		w.cluster.Set(3, "b3:9092")
+		w.after(40 * time.Second)
+		if b := w.broker(3); !b.InMetadata || w.events.count(EventBrokerReturned, "broker 3") != 1 {
+			t.Errorf("broker 3 after it returned: %+v", b)
+		}
+		w.cluster.Remove(3)
+		w.after(time.Hour - time.Minute)
+		w.wantReady(3)
+		w.after(2 * time.Minute)
+		if n := len(w.m.Snapshot().Brokers); n != 2 || w.net.Open(address(3)) != 0 {
+			t.Errorf("after the retention: %d brokers, %d sockets", n, w.net.Open(address(3)))
+		}
+	})
+}
+
+func TestUnregisteredBrokerIsForgottenSoon(t *testing.T) {
+	inWorld(t, 0, func(w *world) {
+		for id := int32(1); id <= 3; id++ {
+			w.addBroker(id, wiretest.Modern)
+		}
+		w.start()
+		w.wantReady(1, 2, 3)
+		if b := w.broker(3); b.Identity != wire.IdentityVerified || b.Fenced != VerdictGood {
+			t.Errorf("broker 3: %+v", b)
+		}
+		w.cluster.SetMember(3, wiretest.Member{Host: "b3", Port: 9092, Fenced: true})
+		w.after(35 * time.Second)
+		if b := w.broker(3); b.InMetadata || b.Fenced != VerdictBad || b.Reachable != VerdictGood {
+			t.Errorf("fenced and reachable: %+v", b)
+		}
+		w.cluster.Remove(3)
+		w.after(35 * time.Second)
+		if n := len(w.m.Snapshot().Brokers); n != 2 {
+			t.Errorf("%d brokers are known after one was unregistered", n)
+		}
+	})
+}
+
+// TestKeyedById: three ids behind one address are three targets; an id that moves is dialed anew.
+func TestKeyedById(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		for id := int32(21); id <= 23; id++ {
+			w.cluster.Set(id, "b1:9092")
+		}
+		w.start()
+		// An answer to "are you 21?" is no: the one behind the address is 1. Without permission to ask it would be yes.
+		w.wantBrokerFailing(21, "identity misrouted")
+		w.brokers[1].On(kmsg.DescribeConfigs, func(r wiretest.Request) (kmsg.Response, error) {
+			return nil, errors.New("the mute script")
+		})
+		w.cluster.Set(2, "moved:9093")
+		w.net.Name("moved", "10.7.0.2")
+		w.net.Listen("10.7.0.2:9093", w.brokers[2].Serve)
+		w.after(40 * time.Second)
+		if b := w.broker(2); b.Host != "moved" || b.State != StateReady || b.Closes[CauseReplaced] != 1 || w.net.Open(address(2)) != 0 {
+			t.Errorf("broker 2 after its move: %+v", b.Target)
+		}
+	})
+}
+
+func TestAddressThatMustNotBeDialed(t *testing.T) {
+	for _, member := range []wiretest.Member{{Host: "0.0.0.0", Port: 9092}, {Host: "::", Port: 9092}, {Host: "", Port: 9092}, {Host: "b1", Port: -1}, {Host: "b1", Port: 0}} {
+		inWorld(t, 1, func(w *world) {
+			w.cluster.SetMember(5, member)
+			w.start()
+			w.after(5 * time.Minute)
+			w.wantBrokerFailing(5, "resolve invalid_address")
+			if b := w.broker(5); b.Attempts != 0 {
+				t.Errorf("%+v was dialed %d times", member, b.Attempts)
+			}
+		})
+	}
+}
+
+// TestNameThatMoved: the name's addresses no longer hold the one that we are connected to.
+func TestNameThatMoved(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.start()
+		w.net.Name("b2", "10.7.0.2")
+		w.net.Listen("10.7.0.2:9092", w.brokers[2].Serve)
+		w.after(time.Minute)
+		if w.net.Open(address(2)) != 0 || w.net.Open("10.7.0.2:9092") != 1 || w.broker(2).Closes[CauseReplaced] != 1 {
+			t.Errorf("the connection still leads to the old address: %+v", w.broker(2).Target)
+		}
+		w.net.Name("b2")
+		w.after(time.Minute)
+		if w.net.Open("10.7.0.2:9092") != 1 {
+			t.Error("a name server that fails must not cost a healthy connection")
+		}
+	})
+}
+
+// TestFreshHandshakes: an old connection cannot hide a broker that accepts no new ones.
+func TestFreshHandshakes(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.cfg.HandshakeInterval = time.Minute
+		w.start()
+		w.after(10 * time.Minute)
+		if n := w.net.Dials(address(2)); n < 10 || n > 13 {
+			t.Errorf("%d dials in ten minutes", n)
+		}
+		w.wantReady(1, 2)
+		w.net.Refuse(address(2))
+		w.after(time.Minute)
+		b := w.broker(2)
+		wantFailing(t, "handshakes", b.Accepts, b.AcceptFail, "dial refused")
+		if b.Reachable != VerdictGood || b.State != StateReady {
+			t.Errorf("the shared connection: %+v", b.Target)
+		}
+		w.net.Listen(address(2), w.brokers[2].Serve)
+		w.after(time.Minute)
+		if b := w.broker(2); b.Accepts != VerdictGood {
+			t.Errorf("after it accepts again: %+v", b)
+		}
+	})
+}
+
+func TestViewsThatDisagree(t *testing.T) {
+	inWorld(t, 3, func(w *world) {
+		lagging := wiretest.NewCluster("cluster-a")
+		lagging.Set(3, "b3:9092")
+		w.start()
+		w.net.Listen(address(3), wiretest.NewBroker(3, lagging, wiretest.Common).Serve)
+		w.net.Cut(address(3))
+		w.after(15 * time.Second)
+		if w.broker(3).Agrees != VerdictBad || w.broker(3).Reports != 1 || w.broker(1).Agrees != VerdictGood {
+			t.Errorf("views: %+v", w.m.Snapshot().Brokers)
+		}
+		w.after(10 * time.Minute)
+		if n := len(w.m.Snapshot().Brokers); n != 3 {
+			t.Errorf("%d brokers", n)
+		}
+	})
+}
+
+// TestTenThousandFailures: no more sockets, goroutines or waiters than at the start.
+func TestTenThousandFailures(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.cfg.BackoffBase, w.cfg.BackoffMax = time.Millisecond, time.Millisecond
+		w.cfg.ConnectRate = 1e6
+		w.net.Listen(address(2), wiretest.Hangup)
+		w.start()
+		lease, err := w.m.Acquire(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lease.Release()
+		for w.broker(2).Attempts < 10_000 {
+			ctx, cancel := context.WithTimeout(w.Context(), 100*time.Millisecond)
+			if err := lease.Ready(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("Ready: %v", err)
+			}
+			cancel()
+		}
+		synctest.Wait()
+		if b := w.broker(2); b.OpenConnections > 1 || b.References != 2 {
+			t.Errorf("after %d failures: %d sockets, %d references", b.Attempts, b.OpenConnections, b.References)
+		}
+		asked := make(chan int, 1)
+		target := w.m.index.Load().byID[2]
+		target.do(func() { asked <- len(target.waiters) })
+		if n := <-asked; n != 0 {
+			t.Errorf("%d waiters are left", n)
+		}
+	})
+}
