@@ -3,9 +3,6 @@ package wire
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
@@ -137,43 +134,6 @@ func (a *attempt) dial(ctx context.Context) error {
 	return err
 }
 
-// handshake speaks TLS. A certificate that has ended is an error even where verification is switched off: brokers and
-// clients that do verify will not accept it.
-func (a *attempt) handshake(ctx context.Context) error {
-	config, err := a.dialer.TLS(a.peer.Host)
-	if err != nil {
-		return err
-	}
-	secured := tls.Client(a.raw, config)
-	err = secured.HandshakeContext(ctx)
-	if ctx.Err() != nil && err != nil {
-		err = fmt.Errorf("the TLS handshake was not answered: %w", context.Cause(ctx))
-	}
-	if errors.Is(err, net.ErrClosed) || isEOF(err) {
-		err = fmt.Errorf("the peer closed the connection during the TLS handshake; the listener may be without TLS: %w", err)
-	}
-	if err != nil {
-		return err
-	}
-	a.raw = secured
-	state := secured.ConnectionState()
-	a.tls = &TLSInfo{Version: tls.VersionName(state.Version), Cipher: tls.CipherSuiteName(state.CipherSuite), NotAfter: earliestEnd(state.PeerCertificates)}
-	if leaf := state.PeerCertificates[0]; time.Now().After(leaf.NotAfter) {
-		return because(ReasonCertificateExpired, "the certificate ended at %s", leaf.NotAfter.UTC().Format(time.RFC3339))
-	}
-	return nil
-}
-
-func earliestEnd(chain []*x509.Certificate) time.Time {
-	end := chain[0].NotAfter
-	for _, c := range chain[1:] {
-		if c.NotAfter.Before(end) {
-			end = c.NotAfter
-		}
-	}
-	return end
-}
-
 func (a *attempt) apiVersions(ctx context.Context) error {
 	a.conn = newConn(a.raw, a.dialer.ClientID)
 	a.conn.Peer, a.conn.Address, a.conn.TLS = a.peer, a.address, a.tls
@@ -191,12 +151,4 @@ func (a *attempt) authenticate(ctx context.Context) error {
 
 func (a *attempt) identify(ctx context.Context) error {
 	return a.conn.identify(ctx, a.mismatch, a.confirmed)
-}
-
-// rawConn returns the TCP connection below TLS.
-func rawConn(nc net.Conn) net.Conn {
-	if secured, ok := nc.(*tls.Conn); ok {
-		return secured.NetConn()
-	}
-	return nc
 }

@@ -131,4 +131,3 @@ func (c *Cluster) sorted() iter.Seq2[int32, Member] {
 		}
 	}
 }
-

@@ -1,0 +1,81 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// handshake speaks TLS. A certificate that has ended is an error even where verification is switched off: brokers and
+// clients that do verify will not accept it.
+func (a *attempt) handshake(ctx context.Context) error {
+	config, err := a.dialer.TLS(a.peer.Host)
+	if err != nil {
+		return err
+	}
+	config, wanted := noteRequest(config)
+	secured := tls.Client(a.raw, config)
+	err = secured.HandshakeContext(ctx)
+	if alert, ok := remoteAlert(err); ok && alert == "handshake failure" && *wanted {
+		// Some servers say no more than this, in TLS 1.2, to a client without the certificate that they asked for.
+		err = because(ReasonClientCertificateRejected, "the peer asked for a client certificate and then failed: %w", err)
+	}
+	if ctx.Err() != nil && err != nil {
+		err = fmt.Errorf("the TLS handshake was not answered: %w", context.Cause(ctx))
+	}
+	if errors.Is(err, net.ErrClosed) || isEOF(err) {
+		err = fmt.Errorf("the peer closed the connection during the TLS handshake; the listener may be without TLS: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	a.raw = secured
+	state := secured.ConnectionState()
+	a.tls = &TLSInfo{Version: tls.VersionName(state.Version), Cipher: tls.CipherSuiteName(state.CipherSuite), NotAfter: earliestEnd(state.PeerCertificates)}
+	if leaf := state.PeerCertificates[0]; time.Now().After(leaf.NotAfter) {
+		return because(ReasonCertificateExpired, "the certificate ended at %s", leaf.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// noteRequest returns a copy of config that notes whether the peer asks for a client certificate, and else answers as
+// config would.
+func noteRequest(config *tls.Config) (noting *tls.Config, wanted *bool) {
+	wanted = new(bool)
+	noting = config.Clone()
+	noting.GetClientCertificate = func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		*wanted = true
+		if config.GetClientCertificate != nil {
+			return config.GetClientCertificate(info)
+		}
+		for i := range config.Certificates {
+			if info.SupportsCertificate(&config.Certificates[i]) == nil {
+				return &config.Certificates[i], nil
+			}
+		}
+		return new(tls.Certificate), nil
+	}
+	return noting, wanted
+}
+
+func earliestEnd(chain []*x509.Certificate) time.Time {
+	end := chain[0].NotAfter
+	for _, c := range chain[1:] {
+		if c.NotAfter.Before(end) {
+			end = c.NotAfter
+		}
+	}
+	return end
+}
+
+// rawConn returns the TCP connection below TLS.
+func rawConn(nc net.Conn) net.Conn {
+	if secured, ok := nc.(*tls.Conn); ok {
+		return secured.NetConn()
+	}
+	return nc
+}
