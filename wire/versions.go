@@ -9,6 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// softwareName is told to brokers. They refuse everything but letters, digits, hyphens and dots (KIP-511).
+const softwareName = "kafka-connection-exporter"
+
 // versionRange is what a broker offers for one kind of request, both ends included.
 type versionRange struct{ min, max int16 }
 
@@ -43,7 +46,7 @@ func (v versions) offers(key, atLeast int16) bool {
 // (KIP-1242): askVersions then asks once more without them and returns mismatch.
 func (c *Conn) askVersions(ctx context.Context, softwareVersion string) (mismatch, confirmed bool, err error) {
 	req := kmsg.NewPtrApiVersionsRequest()
-	req.ClientSoftwareName = "kafka_connection_exporter"
+	req.ClientSoftwareName = softwareName
 	req.ClientSoftwareVersion = softwareVersion
 	req.Version = req.MaxVersion()
 	if c.Peer.ClusterID != "" && c.Peer.NodeID >= 0 {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -32,6 +33,9 @@ type Session struct {
 	Requests []int16 // keys in order
 	Values   map[string]any
 }
+
+// softwareWord is what brokers accept as the name and the version of a client (KIP-511).
+var softwareWord = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
 
 // Script answers one request, or returns Silence, Hang or Raw.
 type Script func(r Request) (kmsg.Response, error)
@@ -171,6 +175,9 @@ func (b *Broker) Well(r Request) (kmsg.Response, error) {
 	switch req := r.Request.(type) {
 	case *kmsg.ApiVersionsRequest:
 		resp := b.apiVersions(req.Version)
+		if req.Version >= 3 && (!softwareWord.MatchString(req.ClientSoftwareName) || !softwareWord.MatchString(req.ClientSoftwareVersion)) {
+			resp.ErrorCode, resp.ApiKeys = kerr.InvalidRequest.Code, nil
+		}
 		if req.ClusterID != nil && (*req.ClusterID != b.cluster.ID() || req.NodeID != b.id) {
 			resp.ErrorCode, resp.ApiKeys = kerr.RebootstrapRequired.Code, nil
 		}

@@ -1,0 +1,56 @@
+# The two commands for a fresh machine: `go run ./demo` and `make test`.
+BINARY      := kafka_connection_exporter
+VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+REVISION    ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+VERSION_PKG := github.com/prometheus/common/version
+LDFLAGS     := -s -w -X $(VERSION_PKG).Version=$(VERSION) -X $(VERSION_PKG).Revision=$(REVISION)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME    ?= 20s
+GOTEST      := go test -race -shuffle=on
+
+.PHONY: all build test unit e2e lint fuzz bench demo image clean
+
+all: lint build test
+
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o $(BINARY) .
+
+# Everything that this machine can run. Without Java and Maven the tests on real Apache Kafka are left out, and that is said.
+test: unit
+	@if command -v java >/dev/null && command -v mvn >/dev/null; then \
+		$(MAKE) e2e; \
+	else \
+		echo "e2e left out: the tests on real Apache Kafka need Java 17 and Maven (Debian: apt-get install openjdk-17-jre-headless maven)"; \
+	fi
+
+unit:
+	$(GOTEST) ./...
+
+# Real Apache Kafka on loopback, as child processes; the jars are fetched once, into .cache/.
+e2e:
+	$(GOTEST) -count=1 -timeout 30m -tags e2e ./e2e/...
+
+lint:
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
+	go vet ./...
+	go vet -tags e2e ./...
+	go run $(STATICCHECK) ./...
+	go run $(STATICCHECK) -tags e2e ./e2e/...
+
+fuzz:
+	go test -run '^$$' -fuzz FuzzReadFrame -fuzztime $(FUZZTIME) ./wire
+	go test -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) ./wire
+	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) ./seeds
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./manager ./collector
+
+demo:
+	go run ./demo
+
+# The final stage of the Dockerfile with a binary that was built here, for machines that cannot pull base images.
+image: build
+	deploy/image.sh $(BINARY)
+
+clean:
+	rm -rf $(BINARY) dist

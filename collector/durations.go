@@ -1,0 +1,108 @@
+package collector
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"kafka_connection_exporter/manager"
+	"kafka_connection_exporter/wire"
+)
+
+// Durations holds the histograms, which cannot be made from a snapshot. The manager feeds them through Observer, a
+// Collector shows them.
+type Durations struct {
+	phase   *prometheus.HistogramVec
+	request prometheus.Histogram
+	round   prometheus.Histogram
+	broker  *prometheus.HistogramVec // nil: not wanted
+	seen    sync.Map                 // label values of broker
+}
+
+// The buckets, in seconds, from a round trip on one machine to the default connect timeout.
+var buckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+
+// durationFamilies is for the documentation's test what table is for the others.
+var durationFamilies = []family{
+	{name: "phase_duration_seconds", kind: histogram, labels: []string{"phase"}, help: "Duration of successful phases of connection attempts, over all seeds and brokers."},
+	{name: "request_duration_seconds", kind: histogram, help: "Round trip of checks, over all brokers."},
+	{name: "metadata_refresh_duration_seconds", kind: histogram, help: "Duration of successful rounds, from the first attempt to the applied answer."},
+	{name: "broker_request_latency_seconds", kind: histogram, labels: []string{"broker_id"}, help: "Round trip of the checks of the broker, in buckets."},
+}
+
+// NewDurations returns histograms of the cluster that the user calls by the name cluster, with perBroker also one for each
+// broker.
+func NewDurations(cluster string, perBroker bool) *Durations {
+	opts := func(f family) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{
+			Name: prefix + f.name, Help: f.help, ConstLabels: constLabels(cluster), Buckets: buckets,
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+		}
+	}
+	d := &Durations{
+		phase:   prometheus.NewHistogramVec(opts(durationFamilies[0]), durationFamilies[0].labels),
+		request: prometheus.NewHistogram(opts(durationFamilies[1])),
+		round:   prometheus.NewHistogram(opts(durationFamilies[2])),
+	}
+	if perBroker {
+		d.broker = prometheus.NewHistogramVec(opts(durationFamilies[3]), durationFamilies[3].labels)
+	}
+	for _, p := range wire.Phases() {
+		if p != wire.PhaseRequest {
+			d.phase.WithLabelValues(p.String())
+		}
+	}
+	return d
+}
+
+// Observer returns what feeds the histograms. Its functions may be called from many goroutines and do not block.
+func (d *Durations) Observer() manager.Observer {
+	return manager.Observer{
+		Phase: func(p wire.Phase, took time.Duration) { d.phase.WithLabelValues(p.String()).Observe(took.Seconds()) },
+		Round: func(took time.Duration) { d.round.Observe(took.Seconds()) },
+		Request: func(broker int32, took time.Duration) {
+			d.request.Observe(took.Seconds())
+			if d.broker != nil {
+				d.ofBroker(strconv.Itoa(int(broker))).Observe(took.Seconds())
+			}
+		},
+	}
+}
+
+func (d *Durations) ofBroker(id string) prometheus.Observer {
+	d.seen.Store(id, nil)
+	return d.broker.WithLabelValues(id)
+}
+
+func (d *Durations) describe(descs chan<- *prometheus.Desc) {
+	d.phase.Describe(descs)
+	d.request.Describe(descs)
+	d.round.Describe(descs)
+	if d.broker != nil {
+		d.broker.Describe(descs)
+	}
+}
+
+// collect shows a broker's histogram exactly as long as the broker is among ids.
+func (d *Durations) collect(ids []string, metrics chan<- prometheus.Metric) {
+	d.phase.Collect(metrics)
+	d.request.Collect(metrics)
+	d.round.Collect(metrics)
+	if d.broker == nil {
+		return
+	}
+	known := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		known[id] = true
+		metrics <- d.ofBroker(id).(prometheus.Histogram)
+	}
+	d.seen.Range(func(id, _ any) bool {
+		if !known[id.(string)] {
+			d.seen.Delete(id)
+			d.broker.DeleteLabelValues(id.(string))
+		}
+		return true
+	})
+}

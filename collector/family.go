@@ -1,0 +1,124 @@
+package collector
+
+import (
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"kafka_connection_exporter/manager"
+)
+
+// family is all that is to be known about a metric.
+type family struct {
+	name   string // without the prefix
+	kind   kind
+	labels []string // without kafka_cluster, which all have
+	help   string
+	emit   func(*view, sink)
+}
+
+type kind uint8
+
+const (
+	gauge kind = iota
+	counter
+	summary
+	histogram
+)
+
+func (k kind) String() string { return [...]string{"gauge", "counter", "summary", "histogram"}[k] }
+
+// sink takes the samples of one family.
+type sink struct {
+	metrics chan<- prometheus.Metric
+	desc    *prometheus.Desc
+	kind    kind
+}
+
+// put adds a sample. Names that brokers tell may be of any bytes; Prometheus refuses all that is not UTF-8.
+func (s sink) put(value float64, labels ...string) {
+	for i, label := range labels {
+		labels[i] = strings.ToValidUTF8(label, "\ufffd")
+	}
+	kind := prometheus.GaugeValue
+	if s.kind == counter {
+		kind = prometheus.CounterValue
+	}
+	s.metrics <- prometheus.MustNewConstMetric(s.desc, kind, value, labels...)
+}
+
+func (s sink) putSum(sum manager.Sum, labels ...string) {
+	s.metrics <- prometheus.MustNewConstSummary(s.desc, sum.Count, sum.Total.Seconds(), nil, labels...)
+}
+
+// cluster emits the one sample of a family without labels.
+func cluster(value func(*view) float64) func(*view, sink) {
+	return func(v *view, out sink) { out.put(value(v)) }
+}
+
+// perReason emits a closed set of reasons.
+func perReason(counts func(*view) []uint64) func(*view, sink) {
+	return func(v *view, out sink) {
+		for i, n := range counts(v) {
+			out.put(float64(n), reasons[i])
+		}
+	}
+}
+
+// perSeed emits one sample for each seed.
+func perSeed(value func(*manager.Seed) float64) func(*view, sink) {
+	return seeds(func(s *manager.Seed, out sink) { out.put(value(s), s.Name) })
+}
+
+func seeds(emit func(*manager.Seed, sink)) func(*view, sink) {
+	return func(v *view, out sink) {
+		for i := range v.Seeds {
+			emit(&v.Seeds[i], out)
+		}
+	}
+}
+
+// perBroker emits one sample for each broker.
+func perBroker(value func(*manager.Broker) float64) func(*view, sink) {
+	return brokers(func(id string, b *manager.Broker, out sink) { out.put(value(b), id) })
+}
+
+func brokers(emit func(id string, b *manager.Broker, out sink)) func(*view, sink) {
+	return func(v *view, out sink) {
+		for i := range v.Brokers {
+			emit(v.ids[i], &v.Brokers[i], out)
+		}
+	}
+}
+
+// perBrokerSet emits a closed set for each broker.
+func perBrokerSet(names []string, value func(b *manager.Broker, i int) float64) func(*view, sink) {
+	return brokers(func(id string, b *manager.Broker, out sink) {
+		for i, name := range names {
+			out.put(value(b, i), id, name)
+		}
+	})
+}
+
+// verdict emits 0 or 1, or nothing while there is no verdict.
+func verdict(v manager.Verdict, out sink, labels ...string) {
+	if v != manager.VerdictUnknown {
+		out.put(boolean(v == manager.VerdictGood), labels...)
+	}
+}
+
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// timestamp is t in seconds, or 0 for never.
+func timestamp(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixNano()) / 1e9
+}

@@ -1,0 +1,18 @@
+// Kafka_connection_exporter keeps one managed connection to every broker of a Kafka cluster and tells Prometheus which
+// brokers can be reached from where it runs, and why not. README.md says how to run it.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"kafka_connection_exporter/app"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal has its default effect and ends the process at once
+	os.Exit(app.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
