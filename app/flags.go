@@ -18,10 +18,13 @@ const (
 	name        = "kafka_connection_exporter"
 	description = "Keeps one managed connection to every broker of an Apache Kafka cluster and tells Prometheus which brokers can be reached from here, and why not."
 	envPrefix   = "KAFKA_CONNECTION_EXPORTER_"
+)
 
-	passwordVariable     = envPrefix + "SASL_PASSWORD"
-	tokenVariable        = envPrefix + "SASL_OAUTH_TOKEN"
-	clientSecretVariable = envPrefix + "SASL_OAUTH_CLIENT_SECRET"
+// The variables that hold secrets.
+var (
+	passwordVariable     = secretVariable("sasl.password-file")
+	tokenVariable        = secretVariable("sasl.oauth.token-file")
+	clientSecretVariable = secretVariable("sasl.oauth.client-secret-file")
 )
 
 // exit is thrown by kingpin's Terminate, for --help and --version, and caught by parse.
@@ -54,27 +57,13 @@ func parse(args []string, stdout io.Writer) (o *options, done bool, code int, er
 // explain adds the way out to kingpin's words.
 func explain(err error) error {
 	text := err.Error()
-	for flag, way := range map[string]string{
-		"--sasl.password'":            "--sasl.password-file or the variable " + passwordVariable,
-		"--sasl.oauth.token'":         "--sasl.oauth.token-file or the variable " + tokenVariable,
-		"--sasl.oauth.client-secret'": "--sasl.oauth.client-secret-file or the variable " + clientSecretVariable,
-	} {
-		if strings.Contains(text, flag) {
-			return errors.New("secrets are not taken from flags, which everybody can see in the process list: use " + way)
+	for _, flag := range []string{"--sasl.password", "--sasl.oauth.token", "--sasl.oauth.client-secret"} {
+		if strings.Contains(text, "'"+flag+"'") {
+			return fmt.Errorf("%s does not exist, because everybody can see flags in the process list: use %s-file or the variable %s",
+				flag, flag, secretVariable(flag[len("--"):]))
 		}
 	}
 	return errors.New(text + ", try --help")
-}
-
-// complete turns what was parsed into what is used, and checks it.
-func (o *options) complete() error {
-	if v, ok := tlsVersions[o.tlsMinVersion]; ok {
-		o.tlsOptions.MinVersion = v
-	}
-	o.saslOptions.Password = secret(o.secretFiles.password, passwordVariable)
-	o.saslOptions.OAuth.Token = secret(o.secretFiles.token, tokenVariable)
-	o.saslOptions.OAuth.ClientSecret = secret(o.secretFiles.clientSecret, clientSecretVariable)
-	return o.validate()
 }
 
 var tlsVersions = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
@@ -90,6 +79,7 @@ func newParser(o *options) *kingpin.Application {
 	o.tlsFlags(a)
 	o.saslFlags(a)
 	o.outputFlags(a)
+	nameErrors(a)
 	return a
 }
 
@@ -124,7 +114,7 @@ func (o *options) tlsFlags(a *kingpin.Application) {
 	a.Flag("tls.cert-file", "PEM file of the client's certificate and its chain.").StringVar(&t.CertFile)
 	a.Flag("tls.key-file", "PEM file of the client's key, not encrypted.").StringVar(&t.KeyFile)
 	a.Flag("tls.server-name", "Name to ask for and to verify in every certificate. Default: the host that is dialed.").StringVar(&t.ServerName)
-	a.Flag("tls.server-name-override", "The same for one host: HOST=NAME. Repeatable.").StringMapVar(&t.ServerNames)
+	a.Flag("tls.server-name-override", "The same for one host: HOST=NAME. Repeatable.").StringsVar(&o.serverNames)
 	a.Flag("tls.skip-name-verify", "Verify that a certificate is trusted and valid, but not its name.").BoolVar(&t.SkipNameVerify)
 	a.Flag("tls.insecure-skip-verify", "Trust every certificate. An expired one is still reported.").BoolVar(&t.InsecureSkipVerify)
 	a.Flag("tls.min-version", "Lowest version of TLS to accept: 1.2 or 1.3.").Default("1.2").EnumVar(&o.tlsMinVersion, "1.2", "1.3")
@@ -141,7 +131,7 @@ func (o *options) saslFlags(a *kingpin.Application) {
 	a.Flag("sasl.oauth.client-id", "OAUTHBEARER: client id at the token endpoint.").StringVar(&s.OAuth.ClientID)
 	a.Flag("sasl.oauth.client-secret-file", "OAUTHBEARER: file with the client secret. Instead of it: the variable "+clientSecretVariable+".").StringVar(&f.clientSecret)
 	a.Flag("sasl.oauth.scope", "OAUTHBEARER: scope to ask for. Repeatable.").StringsVar(&s.OAuth.Scopes)
-	a.Flag("sasl.oauth.extension", "OAUTHBEARER: extension to send to the broker: KEY=VALUE. Repeatable.").StringMapVar(&s.OAuth.Extensions)
+	a.Flag("sasl.oauth.extension", "OAUTHBEARER: extension to send to the broker: KEY=VALUE. Repeatable.").StringsVar(&o.oauthExtensions)
 	a.Flag("sasl.oauth.ca-file", "OAUTHBEARER: PEM file of the authorities to trust at the token endpoint. Default: those of the system.").StringVar(&s.OAuth.CAFile)
 	a.Flag("sasl.kerberos.service-name", "GSSAPI: first part of the brokers' principals.").Default("kafka").StringVar(&s.Kerberos.ServiceName)
 	a.Flag("sasl.kerberos.principal", "GSSAPI: our principal.").StringVar(&s.Kerberos.Principal)

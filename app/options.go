@@ -34,11 +34,13 @@ type options struct {
 	seedCheckInterval time.Duration
 	retention         time.Duration
 
-	tls           bool
-	tlsOptions    security.TLSOptions
-	tlsMinVersion string
-	saslOptions   security.SASLOptions
-	secretFiles   secretFiles
+	tls             bool
+	tlsOptions      security.TLSOptions
+	tlsMinVersion   string
+	serverNames     []string // HOST=NAME
+	saslOptions     security.SASLOptions
+	oauthExtensions []string // KEY=VALUE
+	secretFiles     secretFiles
 
 	web                    *web.FlagConfig
 	telemetryPath          string
@@ -59,59 +61,54 @@ type usageError struct{ err error }
 func (u usageError) Error() string { return u.err.Error() }
 func (u usageError) Unwrap() error { return u.err }
 
-// validate finds values that make no sense, all at once, and fills in what other options imply.
-func (o *options) validate() error {
-	var all []error
-	complain := func(flag, format string, args ...any) {
-		all = append(all, fmt.Errorf("--%s %s", flag, fmt.Sprintf(format, args...)))
-	}
-	for flag, d := range map[string]time.Duration{
-		"metadata.refresh-interval": o.refreshInterval, "metadata.hedge-delay": o.hedgeDelay, "connect.timeout": o.connectTimeout,
-		"connect.attempt-delay": o.attemptDelay, "backoff.base": o.backoffBase, "backoff.max": o.backoffMax,
-		"check.interval": o.checkInterval, "check.timeout": o.checkTimeout, "broker.retention": o.retention,
-		"sasl.retry-interval": o.saslOptions.RetryInterval,
-	} {
-		if d <= 0 {
-			complain(flag, "is %s, it must be positive", d)
-		}
-	}
-	for flag, d := range map[string]time.Duration{
-		"metadata.give-up-after": o.giveUpAfter, "handshake.interval": o.handshakeInterval, "seed.check-interval": o.seedCheckInterval,
-	} {
-		if d < 0 {
-			complain(flag, "is %s, it must be positive, or 0 for never", d)
-		}
-	}
-	if o.backoffMax < o.backoffBase {
-		complain("backoff.max", "is %s, less than --backoff.base, which is %s", o.backoffMax, o.backoffBase)
-	}
-	if !(o.connectRate > 0) {
-		complain("connect.rate", "is %g, it must be positive", o.connectRate)
-	}
-	if o.brokersExpected < 0 {
-		complain("kafka.brokers-expected", "is %d, it must be the number of brokers, or 0 for unknown", o.brokersExpected)
-	}
-	if p := o.telemetryPath; !strings.HasPrefix(p, "/") || p == "/" || strings.HasPrefix(p, "/-/") || strings.ContainsAny(p, " {}?#") {
-		complain("web.telemetry-path", "is %q, it must be a path such as /metrics", p)
-	}
-	all = append(all, o.validateSecurity())
-	if err := joinLine(all...); err != nil {
+// complete turns what was parsed into what is used, and checks it. The error is a usageError that names every mistake.
+func (o *options) complete() error {
+	o.tlsOptions.MinVersion = tlsVersions[o.tlsMinVersion]
+	var errs [5]error
+	o.saslOptions.Password, errs[0] = secret("sasl.password-file", o.secretFiles.password)
+	o.saslOptions.OAuth.Token, errs[1] = secret("sasl.oauth.token-file", o.secretFiles.token)
+	o.saslOptions.OAuth.ClientSecret, errs[2] = secret("sasl.oauth.client-secret-file", o.secretFiles.clientSecret)
+	o.tlsOptions.ServerNames, errs[3] = pairs("tls.server-name-override", "HOST=NAME", strings.ToLower, o.serverNames)
+	o.saslOptions.OAuth.Extensions, errs[4] = pairs("sasl.oauth.extension", "KEY=VALUE", strings.Clone, o.oauthExtensions)
+	if err := joinLine(append(o.mistakes(), errs[:]...)...); err != nil {
 		return usageError{err}
 	}
 	return nil
 }
 
-// validateSecurity refuses flags that would have no effect, since a security setting that is silently ignored is worse than
-// an error.
-func (o *options) validateSecurity() error {
-	t := o.tlsOptions
-	if !o.tls && (t.CAFile != "" || t.CertFile != "" || t.KeyFile != "" || t.ServerName != "" || len(t.ServerNames) > 0 || t.InsecureSkipVerify || t.SkipNameVerify) {
-		return errors.New("flags that begin with --tls. have no effect without --tls")
+// secret returns what the file behind a flag, or else the variable of the same name without _FILE, holds.
+func secret(flag, file string) (security.Secret, error) {
+	variable := secretVariable(flag)
+	value := os.Getenv(variable)
+	switch {
+	case file == "":
+		return security.SecretValue(value), nil
+	case value != "":
+		return security.Secret{}, fmt.Errorf("--%s and the variable %s are both given, remove one", flag, variable)
 	}
-	if o.saslOptions.Mechanism == "" && (o.saslOptions.Username != "" || o.secretFiles.password != "") {
-		return errors.New("--sasl.username and --sasl.password-file have no effect without --sasl.mechanism")
+	return security.SecretFile(file), nil
+}
+
+func secretVariable(flag string) string {
+	words := strings.NewReplacer(".", "_", "-", "_").Replace(strings.TrimSuffix(flag, "-file"))
+	return envPrefix + strings.ToUpper(words)
+}
+
+// pairs splits at the first equals sign, and not at a colon as kingpin does: hosts may be IPv6 addresses.
+func pairs(flag, form string, fold func(string) string, list []string) (map[string]string, error) {
+	all := make(map[string]string, len(list))
+	for _, text := range list {
+		key, value, _ := strings.Cut(text, "=")
+		key = fold(strings.TrimSpace(key))
+		if key == "" || value == "" {
+			return nil, fmt.Errorf("--%s=%q must have the form %s", flag, text, form)
+		}
+		if other, twice := all[key]; twice && other != value {
+			return nil, fmt.Errorf("--%s names %q twice, as %q and %q", flag, key, other, value)
+		}
+		all[key] = value
 	}
-	return nil
+	return all, nil
 }
 
 // joinLine joins errors into one that fits on a line; nil ones are left out.
@@ -126,15 +123,4 @@ func joinLine(all ...error) error {
 		return nil
 	}
 	return errors.New(strings.Join(texts, "; "))
-}
-
-// secret returns what a file or else an environment variable holds.
-func secret(file, variable string) security.Secret {
-	if file != "" {
-		return security.SecretFile(file)
-	}
-	if value, ok := os.LookupEnv(variable); ok {
-		return security.SecretValue(value)
-	}
-	return security.Secret{}
 }

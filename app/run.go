@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
@@ -18,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	versioncollector "github.com/prometheus/client_golang/prometheus/collectors/version"
 	"github.com/prometheus/common/version"
+	"github.com/prometheus/exporter-toolkit/web"
 
 	"kafka_connection_exporter/collector"
 	"kafka_connection_exporter/manager"
@@ -71,6 +73,7 @@ type exporter struct {
 	events  *eventLog
 	manager *manager.Manager
 	handler http.Handler
+	started atomic.Bool
 }
 
 // build makes all parts from the options. It reads every file once, so that a wrong one is found now, and starts nothing.
@@ -90,6 +93,9 @@ func build(o *options, stderr io.Writer) (*exporter, error) {
 	credentials, err := buildSASL(o, dialer)
 	if err != nil {
 		return nil, err
+	}
+	if err := web.Validate(*o.web.WebConfigFile); err != nil {
+		return nil, fmt.Errorf("web config %s: %w", *o.web.WebConfigFile, err)
 	}
 	durations := collector.NewDurations(o.cluster, o.brokerHistograms)
 	config := o.managerConfig(list, dialer)
@@ -177,7 +183,11 @@ func (e *exporter) buildTLS(o *options, dialer *wire.Dialer) (*security.TLS, err
 	return material, nil
 }
 
+// logFile logs a change of state of a TLS file. Before the start a bad one is an error of its own.
 func (e *exporter) logFile(f security.FileStatus) {
+	if !e.started.Load() {
+		return
+	}
 	if f.Failure != "" {
 		_ = level.Warn(e.logger).Log("msg", "a TLS file cannot be used, what was loaded before stays in use", "file", f.Path, "kind", f.File, "err", f.Failure)
 		return
@@ -217,6 +227,7 @@ func buildSASL(o *options, dialer *wire.Dialer) (*security.SASL, error) {
 // run runs all parts until ctx ends or one of them cannot go on, and ends them in order: the server first, so that no
 // scrape sees a manager that is being taken apart, then the manager, then the log of what it did last.
 func (e *exporter) run(ctx context.Context, s *server) int {
+	e.started.Store(true)
 	_ = level.Info(e.logger).Log("msg", "starting", "version", version.Info())
 	managerCtx, stopManager := context.WithCancel(context.Background())
 	logCtx, stopLog := context.WithCancel(context.Background())

@@ -32,12 +32,8 @@ type server struct {
 	failed    chan error // has room for every listener
 }
 
-// listen opens all listeners, so that a busy port is found before anything else starts. The web config is checked first,
-// for the same reason.
+// listen opens all listeners, so that a busy port is found before anything else starts.
 func listen(o *options, handler http.Handler, logger *slog.Logger) (*server, error) {
-	if err := web.Validate(*o.web.WebConfigFile); err != nil {
-		return nil, fmt.Errorf("web config %s: %w", *o.web.WebConfigFile, err)
-	}
 	s := &server{
 		http:   &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout},
 		flags:  o.web,

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"kafka_connection_exporter/security"
+)
+
+// mistakes returns an error for every value that makes no sense and for every flag that would have no effect.
+func (o *options) mistakes() []error {
+	return slices.Concat(o.badDurations(), o.badNumbers(), o.badWeb(), o.idleTLS(), o.idleSASL())
+}
+
+func wrong(flag string, value any, must string) error {
+	return fmt.Errorf("--%s is %v, it must be %s", flag, value, must)
+}
+
+func (o *options) badDurations() (all []error) {
+	for _, d := range []struct {
+		flag   string
+		value  time.Duration
+		orZero bool
+	}{
+		{"metadata.refresh-interval", o.refreshInterval, false},
+		{"metadata.hedge-delay", o.hedgeDelay, false},
+		{"metadata.give-up-after", o.giveUpAfter, true},
+		{"connect.timeout", o.connectTimeout, false},
+		{"connect.attempt-delay", o.attemptDelay, false},
+		{"backoff.base", o.backoffBase, false},
+		{"backoff.max", o.backoffMax, false},
+		{"check.interval", o.checkInterval, false},
+		{"check.timeout", o.checkTimeout, false},
+		{"handshake.interval", o.handshakeInterval, true},
+		{"seed.check-interval", o.seedCheckInterval, true},
+		{"broker.retention", o.retention, false},
+		{"sasl.retry-interval", o.saslOptions.RetryInterval, false},
+	} {
+		switch {
+		case d.value < 0 && d.orZero:
+			all = append(all, wrong(d.flag, d.value, "positive, or 0 for never"))
+		case d.value <= 0 && !d.orZero:
+			all = append(all, wrong(d.flag, d.value, "positive"))
+		}
+	}
+	if o.backoffMax < o.backoffBase {
+		all = append(all, wrong("backoff.max", o.backoffMax, fmt.Sprintf("at least --backoff.base, which is %s", o.backoffBase)))
+	}
+	return all
+}
+
+func (o *options) badNumbers() (all []error) {
+	if !(o.connectRate > 0) || math.IsInf(o.connectRate, 1) {
+		all = append(all, wrong("connect.rate", o.connectRate, "positive"))
+	}
+	if o.brokersExpected < 0 {
+		all = append(all, wrong("kafka.brokers-expected", o.brokersExpected, "the number of brokers, or 0 for unknown"))
+	}
+	return all
+}
+
+func (o *options) badWeb() (all []error) {
+	p := o.telemetryPath
+	if !strings.HasPrefix(p, "/") || p == "/" || path.Clean(p) != p || strings.HasPrefix(p, "/-/") || strings.ContainsAny(p, " {}?#%") {
+		all = append(all, wrong("web.telemetry-path", fmt.Sprintf("%q", p), "a path such as /metrics"))
+	}
+	if o.systemdSocket() {
+		return all
+	}
+	for _, address := range *o.web.WebListenAddresses {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			all = append(all, wrong("web.listen-address", fmt.Sprintf("%q", address), "of the form host:port or :port"))
+		}
+	}
+	return all
+}
+
+func (o *options) systemdSocket() bool { return o.web.WebSystemdSocket != nil && *o.web.WebSystemdSocket }
+
+// idleTLS refuses TLS flags without TLS: a setting of security that is silently ignored is worse than an error.
+func (o *options) idleTLS() (all []error) {
+	if o.tls {
+		return nil
+	}
+	t := &o.tlsOptions
+	for _, f := range []struct {
+		flag  string
+		given bool
+	}{
+		{"tls.ca-file", t.CAFile != ""}, {"tls.cert-file", t.CertFile != ""}, {"tls.key-file", t.KeyFile != ""},
+		{"tls.server-name", t.ServerName != ""}, {"tls.server-name-override", len(o.serverNames) > 0},
+		{"tls.insecure-skip-verify", t.InsecureSkipVerify}, {"tls.skip-name-verify", t.SkipNameVerify},
+	} {
+		if f.given {
+			all = append(all, fmt.Errorf("--%s has no effect without --tls", f.flag))
+		}
+	}
+	return all
+}
+
+// idleSASL is the same for SASL flags, which belong to one mechanism or another.
+func (o *options) idleSASL() (all []error) {
+	s := &o.saslOptions
+	users := []string{security.Plain, security.ScramSHA256, security.ScramSHA512}
+	oauth, kerberos := []string{security.OAuthBearer}, []string{security.GSSAPI}
+	mechanism, err := security.ParseMechanism(s.Mechanism)
+	if err != nil && s.Mechanism != "" {
+		return []error{fmt.Errorf("--sasl.mechanism: %w", err)}
+	}
+	for _, f := range []struct {
+		flag       string
+		given      bool
+		mechanisms []string
+	}{
+		{"sasl.username", s.Username != "", users},
+		{"sasl.password-file", o.secretFiles.password != "", users},
+		{"sasl.oauth.token-file", o.secretFiles.token != "", oauth},
+		{"sasl.oauth.token-url", s.OAuth.TokenURL != "", oauth},
+		{"sasl.oauth.client-id", s.OAuth.ClientID != "", oauth},
+		{"sasl.oauth.client-secret-file", o.secretFiles.clientSecret != "", oauth},
+		{"sasl.oauth.scope", len(s.OAuth.Scopes) > 0, oauth},
+		{"sasl.oauth.extension", len(o.oauthExtensions) > 0, oauth},
+		{"sasl.oauth.ca-file", s.OAuth.CAFile != "", oauth},
+		{"sasl.kerberos.principal", s.Kerberos.Principal != "", kerberos},
+		{"sasl.kerberos.realm", s.Kerberos.Realm != "", kerberos},
+		{"sasl.kerberos.keytab-file", s.Kerberos.KeytabFile != "", kerberos},
+	} {
+		switch {
+		case f.given && mechanism == "":
+			all = append(all, fmt.Errorf("--%s has no effect without --sasl.mechanism", f.flag))
+		case f.given && !slices.Contains(f.mechanisms, mechanism):
+			all = append(all, fmt.Errorf("--%s has no effect with --sasl.mechanism=%s", f.flag, mechanism))
+		}
+	}
+	return all
+}
