@@ -18,7 +18,7 @@ import (
 
 // process is the program, run in this process on a free port.
 type process struct {
-	t    *testing.T
+	t    testing.TB
 	url  string
 	log  *syncBuffer
 	stop context.CancelFunc
@@ -50,7 +50,7 @@ func (b *syncBuffer) String() string {
 var listening = regexp.MustCompile(`"Listening on" address=(\S+)|"address":"([^"]+)".*"Listening on"`)
 
 // start runs the program with args until the test ends and waits until it listens.
-func start(t *testing.T, args ...string) *process {
+func start(t testing.TB, args ...string) *process {
 	t.Helper()
 	read, write := io.Pipe()
 	ctx, stop := context.WithCancel(context.Background())

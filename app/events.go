@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-kit/log"
@@ -11,21 +14,40 @@ import (
 )
 
 const (
-	eventQueue     = 4096        // events that may wait for a slow log
-	eventsPerSpell = 6           // lines about one target per spell
-	spell          = time.Minute // after which a target may be logged again, and what was left out is counted
+	eventQueue = 4096             // events that may wait for a slow log
+	repeat     = 10 * time.Minute // a target's change of the same kind, phase and reason is not written again for this long
+	settled    = time.Minute      // a target without a change for this long has settled; also how often it is looked at
 )
 
-// eventLog writes one line for each change of state. The manager hands events over without waiting; run writes them. A
-// target that changes more often than a person can read gets a count at the end of the minute instead.
+// eventLog writes one line for each change of state. The manager hands events over without waiting; run writes them.
+// Something new is written at once. What a flapping target does again and again is counted: once it has settled, the state
+// it has settled in is written with the count, and a line at most once a minute says how much was left out.
 type eventLog struct {
-	logger  log.Logger
-	events  chan manager.Event
-	written map[string]int // lines about a target in this spell
+	logger log.Logger
+	events chan manager.Event
+	lost   atomic.Uint64
+
+	// Owned by run.
+	targets map[string]*history
+	left    int // out since the last line about it
+}
+
+// history is what the log remembers of a target.
+type history struct {
+	written map[change]time.Time
+	last    manager.Event
+	when    time.Time // of last
+	left    int       // out since the target's last line
+}
+
+// change is what makes two events the same to a reader.
+type change struct {
+	kind          manager.EventKind
+	phase, reason string
 }
 
 func newEventLog(logger log.Logger) *eventLog {
-	return &eventLog{logger: logger, events: make(chan manager.Event, eventQueue), written: make(map[string]int)}
+	return &eventLog{logger: logger, events: make(chan manager.Event, eventQueue), targets: make(map[string]*history)}
 }
 
 // add has the form of manager.Config.OnEvent. When the log is so slow that the queue is full, the event is lost: the
@@ -34,34 +56,77 @@ func (l *eventLog) add(e manager.Event) {
 	select {
 	case l.events <- e:
 	default:
+		l.lost.Add(1)
 	}
 }
 
 // run writes events until ctx ends, and then those that are waiting.
 func (l *eventLog) run(ctx context.Context) {
-	tick := time.NewTicker(spell)
+	tick := time.NewTicker(settled)
 	defer tick.Stop()
 	for {
 		select {
 		case e := <-l.events:
-			l.write(e)
+			l.take(e)
 		case <-tick.C:
-			l.summarize()
+			l.review()
 		case <-ctx.Done():
 			for len(l.events) > 0 {
-				l.write(<-l.events)
+				l.take(<-l.events)
 			}
-			l.summarize()
+			l.review()
 			return
 		}
 	}
 }
 
-func (l *eventLog) write(e manager.Event) {
-	l.written[e.Target]++
-	if l.written[e.Target] > eventsPerSpell {
+func (l *eventLog) take(e manager.Event) {
+	h := l.targets[e.Target]
+	if h == nil {
+		h = &history{written: make(map[change]time.Time)}
+		l.targets[e.Target] = h
+	}
+	h.last, h.when = e, time.Now()
+	if at, again := h.written[changeOf(e)]; again && time.Since(at) < repeat {
+		h.left++
+		l.left++
 		return
 	}
+	l.write(h)
+}
+
+func changeOf(e manager.Event) change {
+	c := change{kind: e.Kind}
+	if e.Failure != nil {
+		c.phase, c.reason = e.Failure.Phase.String(), e.Failure.Reason.String()
+	}
+	return c
+}
+
+// review writes where targets have settled and forgets what is long ago.
+func (l *eventLog) review() {
+	for _, target := range slices.Sorted(maps.Keys(l.targets)) {
+		h := l.targets[target]
+		if h.left > 0 && time.Since(h.when) >= settled {
+			l.write(h)
+		}
+		maps.DeleteFunc(h.written, func(_ change, at time.Time) bool { return time.Since(at) >= repeat })
+		if len(h.written) == 0 && h.left == 0 {
+			delete(l.targets, target)
+		}
+	}
+	if l.left > 0 {
+		_ = level.Info(l.logger).Log("msg", "repeated changes of state were counted instead of logged", "count", l.left)
+		l.left = 0
+	}
+	if lost := l.lost.Swap(0); lost > 0 {
+		_ = level.Warn(l.logger).Log("msg", "changes of state were lost because the log is too slow", "count", lost)
+	}
+}
+
+// write writes the last event of a target.
+func (l *eventLog) write(h *history) {
+	e := h.last
 	words := eventWords[e.Kind]
 	line := []any{"msg", words.text}
 	if e.Target != "" {
@@ -73,16 +138,11 @@ func (l *eventLog) write(e manager.Event) {
 	if f := e.Failure; f != nil {
 		line = append(line, "phase", f.Phase, "reason", f.Reason, "err", f.Text)
 	}
-	_ = words.level(l.logger).Log(line...)
-}
-
-func (l *eventLog) summarize() {
-	for target, n := range l.written {
-		if n > eventsPerSpell {
-			_ = level.Warn(l.logger).Log("msg", "more changes of state were not logged", "target", target, "count", n-eventsPerSpell, "within", spell)
-		}
+	if h.left > 0 {
+		line = append(line, "suppressed", h.left)
 	}
-	clear(l.written)
+	_ = words.level(l.logger).Log(line...)
+	h.written[changeOf(e)], h.left = time.Now(), 0
 }
 
 type words struct {

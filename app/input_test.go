@@ -60,7 +60,7 @@ func TestBadInput(t *testing.T) {
 		{"missing web config", []string{"--kafka.seed=a", "--web.config.file=" + missing}, 1, missing},
 		{"bad web config", []string{"--kafka.seed=a", "--web.config.file=" + file("web.yml", "tls_server_config: {cert_file: x}")}, 1, "web.yml"},
 		{"busy port", []string{"--kafka.seed=a", "--web.listen-address=" + busy.Addr().String()}, 1, busy.Addr().String()},
-		{"no address", []string{"--kafka.seed=a", "--web.listen-address=nowhere"}, 1, "nowhere"},
+		{"no address", []string{"--kafka.seed=a", "--web.listen-address=nowhere"}, 2, "nowhere"},
 		{"no systemd", []string{"--kafka.seed=a", "--web.systemd-socket"}, 1, "systemd"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -25,5 +25,5 @@ func newLogger(w io.Writer, format, lowest string) (log.Logger, *slog.Logger) {
 	slogLevel := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[lowest]
 	bridge := slog.New(sloggokit.NewGoKitHandler(plain, slogLevel))
 	logger := level.NewFilter(plain, level.Allow(level.ParseDefault(lowest, level.InfoValue())))
-	return log.With(logger, "ts", log.DefaultTimestampUTC), bridge
+	return log.With(logger, "time", log.DefaultTimestampUTC), bridge
 }

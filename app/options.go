@@ -18,7 +18,7 @@ type options struct {
 	cluster         string
 	clusterID       string
 	clientID        string
-	brokersExpected int
+	brokersExpected int32
 
 	refreshInterval   time.Duration
 	hedgeDelay        time.Duration

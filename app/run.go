@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
-	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
@@ -19,13 +17,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	versioncollector "github.com/prometheus/client_golang/prometheus/collectors/version"
 	"github.com/prometheus/common/version"
-	"github.com/prometheus/exporter-toolkit/web"
 
 	"kafka_connection_exporter/collector"
 	"kafka_connection_exporter/manager"
-	"kafka_connection_exporter/security"
 	"kafka_connection_exporter/seeds"
-	"kafka_connection_exporter/wire"
 )
 
 // The exit statuses.
@@ -73,17 +68,22 @@ type exporter struct {
 	events  *eventLog
 	manager *manager.Manager
 	handler http.Handler
-	started atomic.Bool
+
+	warnings []string    // about what is configured and unwise
+	started  atomic.Bool // what is wrong before is an error instead of a line in the log
 }
 
 // build makes all parts from the options. It reads every file once, so that a wrong one is found now, and starts nothing.
 func build(o *options, stderr io.Writer) (*exporter, error) {
-	e := &exporter{}
+	e := &exporter{warnings: o.warnings()}
 	e.logger, e.bridge = newLogger(stderr, o.logFormat, o.logLevel)
 	e.events = newEventLog(e.logger)
 	list, err := seeds.Parse(o.seeds, seeds.Security{TLS: o.tls, SASL: o.saslOptions.Mechanism != ""})
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usageError{fmt.Errorf("--kafka.seed: %w", err)}
+	}
+	if err := checkWeb(o); err != nil {
+		return nil, err
 	}
 	dialer := o.dialer()
 	material, err := e.buildTLS(o, dialer)
@@ -93,9 +93,6 @@ func build(o *options, stderr io.Writer) (*exporter, error) {
 	credentials, err := buildSASL(o, dialer)
 	if err != nil {
 		return nil, err
-	}
-	if err := web.Validate(*o.web.WebConfigFile); err != nil {
-		return nil, fmt.Errorf("web config %s: %w", *o.web.WebConfigFile, err)
 	}
 	durations := collector.NewDurations(o.cluster, o.brokerHistograms)
 	config := o.managerConfig(list, dialer)
@@ -107,10 +104,10 @@ func build(o *options, stderr io.Writer) (*exporter, error) {
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
-	options := collector.Options{BrokersExpected: o.brokersExpected, Durations: durations, FileErrors: fileErrors(material)}
+	options := collector.Options{BrokersExpected: int(o.brokersExpected), Durations: durations, FileErrors: fileErrors(material)}
 	registry.MustRegister(collector.New(o.cluster, e.manager, options))
 	registerOwn(o, registry)
-	e.handler, err = newHandler(o, registry, registry, e.ready)
+	e.handler, err = newHandler(o, registry, e.bridge, e.ready)
 	return e, err
 }
 
@@ -125,135 +122,63 @@ func registerOwn(o *options, registry *prometheus.Registry) {
 
 func (e *exporter) ready() bool { return e.manager.Snapshot().Refresh.Rounds > 0 }
 
-func (o *options) dialer() *wire.Dialer {
-	dialer := &net.Dialer{FallbackDelay: -1}
-	return &wire.Dialer{
-		Timeout:         o.connectTimeout,
-		AttemptDelay:    o.attemptDelay,
-		ClientID:        o.clientID,
-		SoftwareVersion: softwareVersion(),
-		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		},
-		DialAddress: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
-			return dialer.DialContext(ctx, "tcp", addr.String())
-		},
-	}
-}
-
-// softwareVersion returns the version in the alphabet that brokers accept (KIP-511); they refuse every other one.
-func softwareVersion() string {
-	clean := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '.' {
-			return r
-		}
-		return '-'
-	}, version.Version)
-	if clean = strings.Trim(clean, "-."); clean == "" {
-		return "dev"
-	}
-	return clean
-}
-
-func (o *options) managerConfig(list seeds.List, dialer *wire.Dialer) manager.Config {
-	return manager.Config{
-		Seeds: list, Dialer: dialer, ClusterID: o.clusterID,
-		RefreshInterval: o.refreshInterval, HedgeDelay: o.hedgeDelay, GiveUpAfter: o.giveUpAfter,
-		ConnectRate: o.connectRate, BackoffBase: o.backoffBase, BackoffMax: o.backoffMax,
-		CheckInterval: o.checkInterval, CheckTimeout: o.checkTimeout,
-		HandshakeInterval: o.handshakeInterval, SeedCheckInterval: o.seedCheckInterval,
-		SASLRetryInterval: o.saslOptions.RetryInterval, Retention: o.retention,
-	}
-}
-
-// buildTLS puts TLS into the dialer if it is wanted.
-func (e *exporter) buildTLS(o *options, dialer *wire.Dialer) (*security.TLS, error) {
-	if !o.tls {
-		return nil, nil
-	}
-	o.tlsOptions.OnChange = e.logFile
-	material, err := security.NewTLS(o.tlsOptions)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	if err := material.Check(); err != nil {
-		return nil, err
-	}
-	dialer.TLS = material.Config
-	return material, nil
-}
-
-// logFile logs a change of state of a TLS file. Before the start a bad one is an error of its own.
-func (e *exporter) logFile(f security.FileStatus) {
-	if !e.started.Load() {
-		return
-	}
-	if f.Failure != "" {
-		_ = level.Warn(e.logger).Log("msg", "a TLS file cannot be used, what was loaded before stays in use", "file", f.Path, "kind", f.File, "err", f.Failure)
-		return
-	}
-	_ = level.Info(e.logger).Log("msg", "a TLS file can be used again", "file", f.Path, "kind", f.File)
-}
-
-// fileErrors is what the collector asks for, in the order of its labels.
-func fileErrors(material *security.TLS) func() [3]float64 {
-	if material == nil {
-		return nil
-	}
-	return func() (counts [3]float64) {
-		for i, s := range material.Status() {
-			counts[i] = float64(s.Errors)
-		}
-		return counts
-	}
-}
-
-// buildSASL puts SASL into the dialer if it is wanted.
-func buildSASL(o *options, dialer *wire.Dialer) (*security.SASL, error) {
-	if o.saslOptions.Mechanism == "" {
-		return nil, nil
-	}
-	credentials, err := security.NewSASL(o.saslOptions)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	if err := credentials.Check(); err != nil {
-		return nil, err
-	}
-	dialer.SASL = credentials.Mechanism
-	return credentials, nil
-}
+// stopTimeout is how long the manager has to end its connections properly. Together with drainTimeout it stays below the
+// five seconds in which the process promises to end.
+const stopTimeout = 2500 * time.Millisecond
 
 // run runs all parts until ctx ends or one of them cannot go on, and ends them in order: the server first, so that no
 // scrape sees a manager that is being taken apart, then the manager, then the log of what it did last.
 func (e *exporter) run(ctx context.Context, s *server) int {
 	e.started.Store(true)
 	_ = level.Info(e.logger).Log("msg", "starting", "version", version.Info())
+	for _, warning := range e.warnings {
+		_ = level.Warn(e.logger).Log("msg", warning)
+	}
 	managerCtx, stopManager := context.WithCancel(context.Background())
+	defer stopManager()
 	logCtx, stopLog := context.WithCancel(context.Background())
-	var work, logWork sync.WaitGroup
-	logWork.Go(func() { e.events.run(logCtx) })
+	defer stopLog()
+	logged := make(chan struct{})
+	go func() { e.events.run(logCtx); close(logged) }()
 	ended := make(chan error, 1)
-	work.Go(func() { ended <- e.manager.Run(managerCtx) })
+	go func() { ended <- e.manager.Run(managerCtx) }()
 	s.start()
 	var err error
+	managing := true
 	select {
 	case <-ctx.Done():
 		_ = level.Info(e.logger).Log("msg", "stopping")
 	case err = <-s.failed:
 	case err = <-ended:
+		managing = false
 	}
 	s.stop()
 	stopManager()
-	work.Wait()
-	stopLog()
-	logWork.Wait()
-	if err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			_ = level.Error(e.logger).Log("msg", strings.TrimSpace(line))
-		}
-		return statusFail
+	if managing {
+		e.await(ended)
 	}
-	_ = level.Info(e.logger).Log("msg", "stopped")
-	return statusGood
+	stopLog()
+	<-logged
+	return e.report(err)
+}
+
+// await waits for the manager, but not for ever.
+func (e *exporter) await(ended <-chan error) {
+	select {
+	case <-ended:
+	case <-time.After(stopTimeout):
+		_ = level.Warn(e.logger).Log("msg", "connections have not ended in time", "waited", stopTimeout)
+	}
+}
+
+// report logs why the exporter ended, one line for each of the cause's, and returns the exit status.
+func (e *exporter) report(err error) int {
+	if err == nil {
+		_ = level.Info(e.logger).Log("msg", "stopped")
+		return statusGood
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		_ = level.Error(e.logger).Log("msg", strings.TrimSpace(line))
+	}
+	return statusFail
 }

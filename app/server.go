@@ -19,34 +19,49 @@ import (
 
 const (
 	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 5 * time.Minute // longer than any scrape interval
 	drainTimeout      = 2 * time.Second // for scrapes under way at the end
 )
 
-// server serves the metrics on all listeners.
+// server serves the metrics on all listeners. Each has an http.Server of its own, because the toolkit puts the web config
+// into the one that it is given.
 type server struct {
-	http      *http.Server
 	listeners []net.Listener
+	https     []*http.Server
 	flags     *web.FlagConfig
 	logger    *slog.Logger
 	work      sync.WaitGroup
 	failed    chan error // has room for every listener
 }
 
+// checkWeb finds faults of the web config, which would otherwise be an answer with status 500 to every request.
+func checkWeb(o *options) error {
+	if err := web.Validate(*o.web.WebConfigFile); err != nil {
+		return fmt.Errorf("--web.config.file=%s: %w", *o.web.WebConfigFile, err)
+	}
+	return nil
+}
+
 // listen opens all listeners, so that a busy port is found before anything else starts.
 func listen(o *options, handler http.Handler, logger *slog.Logger) (*server, error) {
-	s := &server{
-		http:   &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout},
-		flags:  o.web,
-		logger: logger,
+	open := func() ([]net.Listener, error) { return tcpListeners(*o.web.WebListenAddresses) }
+	if o.systemdSocket() {
+		open = systemdListeners
 	}
-	var err error
-	if o.web.WebSystemdSocket != nil && *o.web.WebSystemdSocket {
-		s.listeners, err = systemdListeners()
-	} else {
-		s.listeners, err = tcpListeners(*o.web.WebListenAddresses)
+	listeners, err := open()
+	if err != nil {
+		return nil, err
 	}
-	s.failed = make(chan error, len(s.listeners))
-	return s, err
+	s := &server{listeners: listeners, flags: o.web, logger: logger, failed: make(chan error, len(listeners))}
+	for range listeners {
+		s.https = append(s.https, &http.Server{
+			Handler:           handler,
+			ReadHeaderTimeout: readHeaderTimeout,
+			IdleTimeout:       idleTimeout,
+			ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		})
+	}
+	return s, nil
 }
 
 func systemdListeners() ([]net.Listener, error) {
@@ -77,33 +92,39 @@ func tcpListeners(addresses []string) ([]net.Listener, error) {
 
 // start serves in the background. What goes wrong arrives on failed.
 func (s *server) start() {
-	for _, l := range s.listeners {
+	for i, l := range s.listeners {
 		s.work.Go(func() {
-			if err := web.Serve(l, s.http, s.flags, s.logger); !errors.Is(err, http.ErrServerClosed) {
-				s.failed <- err
+			if err := web.Serve(l, s.https[i], s.flags, s.logger); !errors.Is(err, http.ErrServerClosed) {
+				s.failed <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
 			}
 		})
 	}
 }
 
-// stop lets scrapes finish for a moment and ends the server.
+// stop lets scrapes finish for a moment and ends the servers.
 func (s *server) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
-	if err := s.http.Shutdown(ctx); err != nil {
-		_ = s.http.Close()
-	}
-	for _, l := range s.listeners {
-		_ = l.Close() // of a server that never started
+	for i, h := range s.https {
+		s.work.Go(func() {
+			if err := h.Shutdown(ctx); err != nil {
+				_ = h.Close()
+			}
+			_ = s.listeners[i].Close() // of a server that never got as far as to serve
+		})
 	}
 	s.work.Wait()
 }
 
 // newHandler has its own mux: whatever else registers with the default one, such as profiling, is not for everybody.
-func newHandler(o *options, gatherer prometheus.Gatherer, registerer prometheus.Registerer, ready func() bool) (http.Handler, error) {
-	metrics := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registerer})
+func newHandler(o *options, registry *prometheus.Registry, logger *slog.Logger, ready func() bool) (http.Handler, error) {
+	opts := promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelError)}
 	if !o.disableExporterMetrics {
-		metrics = promhttp.InstrumentMetricHandler(registerer, metrics)
+		opts.Registry = registry
+	}
+	metrics := promhttp.HandlerFor(registry, opts)
+	if !o.disableExporterMetrics {
+		metrics = promhttp.InstrumentMetricHandler(registry, metrics)
 	}
 	landing, err := web.NewLandingPage(web.LandingConfig{
 		Name:        "Kafka Connection Exporter",

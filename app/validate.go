@@ -80,7 +80,9 @@ func (o *options) badWeb() (all []error) {
 	return all
 }
 
-func (o *options) systemdSocket() bool { return o.web.WebSystemdSocket != nil && *o.web.WebSystemdSocket }
+func (o *options) systemdSocket() bool {
+	return o.web.WebSystemdSocket != nil && *o.web.WebSystemdSocket
+}
 
 // idleTLS refuses TLS flags without TLS: a setting of security that is silently ignored is worse than an error.
 func (o *options) idleTLS() (all []error) {
@@ -136,6 +138,19 @@ func (o *options) idleSASL() (all []error) {
 		case f.given && !slices.Contains(f.mechanisms, mechanism):
 			all = append(all, fmt.Errorf("--%s has no effect with --sasl.mechanism=%s", f.flag, mechanism))
 		}
+	}
+	return all
+}
+
+// warnings says what is possible and unwise.
+func (o *options) warnings() (all []string) {
+	if mechanism, err := security.ParseMechanism(o.saslOptions.Mechanism); err == nil && !o.tls {
+		if mechanism == security.Plain || mechanism == security.OAuthBearer {
+			all = append(all, "SASL "+mechanism+" without --tls sends the secret in clear text")
+		}
+	}
+	if o.tlsOptions.InsecureSkipVerify {
+		all = append(all, "--tls.insecure-skip-verify: anybody between here and the brokers can read along")
 	}
 	return all
 }

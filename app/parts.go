@@ -1,0 +1,115 @@
+package app
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/go-kit/log/level"
+	"github.com/prometheus/common/version"
+
+	"kafka_connection_exporter/manager"
+	"kafka_connection_exporter/security"
+	"kafka_connection_exporter/seeds"
+	"kafka_connection_exporter/wire"
+)
+
+func (o *options) dialer() *wire.Dialer {
+	dialer := &net.Dialer{FallbackDelay: -1}
+	return &wire.Dialer{
+		Timeout:         o.connectTimeout,
+		AttemptDelay:    o.attemptDelay,
+		ClientID:        o.clientID,
+		SoftwareVersion: softwareVersion(),
+		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		},
+		DialAddress: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", addr.String())
+		},
+	}
+}
+
+// softwareVersion returns the version in the alphabet that brokers accept (KIP-511); they refuse every other one.
+func softwareVersion() string {
+	clean := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '.' {
+			return r
+		}
+		return '-'
+	}, version.Version)
+	if clean = strings.Trim(clean, "-."); clean == "" {
+		return "dev"
+	}
+	return clean
+}
+
+func (o *options) managerConfig(list seeds.List, dialer *wire.Dialer) manager.Config {
+	return manager.Config{
+		Seeds: list, Dialer: dialer, ClusterID: o.clusterID,
+		RefreshInterval: o.refreshInterval, HedgeDelay: o.hedgeDelay, GiveUpAfter: o.giveUpAfter,
+		ConnectRate: o.connectRate, BackoffBase: o.backoffBase, BackoffMax: o.backoffMax,
+		CheckInterval: o.checkInterval, CheckTimeout: o.checkTimeout,
+		HandshakeInterval: o.handshakeInterval, SeedCheckInterval: o.seedCheckInterval,
+		SASLRetryInterval: o.saslOptions.RetryInterval, Retention: o.retention,
+	}
+}
+
+// buildTLS puts TLS into the dialer if it is wanted.
+func (e *exporter) buildTLS(o *options, dialer *wire.Dialer) (*security.TLS, error) {
+	if !o.tls {
+		return nil, nil
+	}
+	o.tlsOptions.OnChange = e.logFile
+	material, err := security.NewTLS(o.tlsOptions)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if err := material.Check(); err != nil {
+		return nil, err
+	}
+	dialer.TLS = material.Config
+	return material, nil
+}
+
+// logFile has the form of security.TLSOptions.OnChange.
+func (e *exporter) logFile(f security.FileStatus) {
+	if !e.started.Load() {
+		return
+	}
+	if f.Failure != "" {
+		_ = level.Warn(e.logger).Log("msg", "a TLS file cannot be used, what was loaded before stays in use", "file", f.Path, "kind", f.File, "err", f.Failure)
+		return
+	}
+	_ = level.Info(e.logger).Log("msg", "a TLS file can be used again", "file", f.Path, "kind", f.File)
+}
+
+// fileErrors is what the collector asks for, in the order of its labels.
+func fileErrors(material *security.TLS) func() [3]float64 {
+	if material == nil {
+		return nil
+	}
+	return func() (counts [3]float64) {
+		for i, s := range material.Status() {
+			counts[i] = float64(s.Errors)
+		}
+		return counts
+	}
+}
+
+// buildSASL puts SASL into the dialer if it is wanted.
+func buildSASL(o *options, dialer *wire.Dialer) (*security.SASL, error) {
+	if o.saslOptions.Mechanism == "" {
+		return nil, nil
+	}
+	credentials, err := security.NewSASL(o.saslOptions)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if err := credentials.Check(); err != nil {
+		return nil, err
+	}
+	dialer.SASL = credentials.Mechanism
+	return credentials, nil
+}
