@@ -15,12 +15,13 @@ import (
 
 const (
 	eventQueue = 4096             // events that may wait for a slow log
-	repeat     = 10 * time.Minute // a target's change of the same kind, phase and reason is not written again for this long
+	burst      = 4                // lines about a target that is not settled before repeats are left out
+	repeat     = 10 * time.Minute // from then on a change of the same kind, phase and reason is not written for this long
 	settled    = time.Minute      // a target without a change for this long has settled; also how often it is looked at
 )
 
 // eventLog writes one line for each change of state. The manager hands events over without waiting; run writes them.
-// Something new is written at once. What a flapping target does again and again is counted: once it has settled, the state
+// Something new is written at once, and so are the first few repeats. What a flapping target does again and again is counted: once it has settled, the state
 // it has settled in is written with the count, and a line at most once a minute says how much was left out.
 type eventLog struct {
 	logger log.Logger
@@ -38,6 +39,7 @@ type history struct {
 	last    manager.Event
 	when    time.Time // of last
 	left    int       // out since the target's last line
+	lines   int       // written since the target was last settled
 }
 
 // change is what makes two events the same to a reader.
@@ -87,7 +89,7 @@ func (l *eventLog) take(e manager.Event) {
 		l.targets[e.Target] = h
 	}
 	h.last, h.when = e, time.Now()
-	if at, again := h.written[changeOf(e)]; again && time.Since(at) < repeat {
+	if at, again := h.written[changeOf(e)]; again && time.Since(at) < repeat && h.lines >= burst {
 		h.left++
 		l.left++
 		return
@@ -107,8 +109,11 @@ func changeOf(e manager.Event) change {
 func (l *eventLog) review() {
 	for _, target := range slices.Sorted(maps.Keys(l.targets)) {
 		h := l.targets[target]
-		if h.left > 0 && time.Since(h.when) >= settled {
-			l.write(h)
+		if time.Since(h.when) >= settled {
+			if h.left > 0 {
+				l.write(h)
+			}
+			h.lines = 0
 		}
 		maps.DeleteFunc(h.written, func(_ change, at time.Time) bool { return time.Since(at) >= repeat })
 		if len(h.written) == 0 && h.left == 0 {
@@ -143,6 +148,7 @@ func (l *eventLog) write(h *history) {
 	}
 	_ = words.level(l.logger).Log(line...)
 	h.written[changeOf(e)], h.left = time.Now(), 0
+	h.lines++
 }
 
 type words struct {

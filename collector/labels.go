@@ -17,6 +17,15 @@ var (
 	identities = []string{"verified", "unverified", "wrong"}
 )
 
+// requestReasons are the reasons that a request on a finished connection can fail with. They exist from the start for every
+// broker; the rest would be thousands of zeros in a large cluster, and exist from their first occurrence on.
+var requestReasons = map[wire.Reason]bool{
+	wire.ReasonOther: true, wire.ReasonTimeout: true, wire.ReasonReset: true, wire.ReasonClosed: true,
+	wire.ReasonFrameTooLarge: true, wire.ReasonProtocol: true, wire.ReasonUnsupportedVersion: true,
+	wire.ReasonAuthenticationRequired: true, wire.ReasonSessionExpired: true, wire.ReasonWrongCluster: true,
+	wire.ReasonEmptyMetadata: true, wire.ReasonKafkaError: true,
+}
+
 func names[T interface{ String() string }](all []T) []string {
 	var texts []string
 	for _, v := range all {
@@ -55,23 +64,15 @@ func failing(b *manager.Broker) *manager.Failure {
 	return nil
 }
 
-// addressVerdict says how dialing one address of a name went in the last attempt. Of several that were under way when one
-// connected, the trace does not say which one it was.
-func addressVerdict(t *wire.Trace, a *wire.AddressTrace) string {
+// addressVerdict says how dialing one address of a name went in the last attempt.
+func addressVerdict(a *wire.AddressTrace) string {
 	switch {
 	case a.Err != nil:
 		return "failed"
-	case !a.Tried:
-		return "untried"
-	}
-	open := 0
-	for _, other := range t.Addresses {
-		if other.Tried && other.Err == nil {
-			open++
-		}
-	}
-	if open == 1 {
+	case a.Connected:
 		return "connected"
+	case a.Tried:
+		return "abandoned"
 	}
-	return "undecided"
+	return "untried"
 }

@@ -23,7 +23,7 @@ func healthy() manager.Snapshot {
 		References: 1, OpenConnections: 1, Attempts: 3, Connects: manager.Sum{Count: 3, Total: 90 * time.Millisecond},
 		RoundTrips: manager.Sum{Count: 100, Total: time.Second}, Requests: 101, LastSuccess: noon, Throttled: 1500 * time.Millisecond,
 		TLS:   &wire.TLSInfo{Version: "TLS 1.3", Cipher: "TLS_AES_128_GCM_SHA256", NotAfter: noon.AddDate(1, 0, 0)},
-		Trace: wire.Trace{Started: noon, Addresses: []wire.AddressTrace{{Addr: netip.MustParseAddrPort("10.0.0.1:9093"), Tried: true}}},
+		Trace: wire.Trace{Started: noon, Addresses: []wire.AddressTrace{{Addr: netip.MustParseAddrPort("10.0.0.1:9093"), Tried: true, Connected: true}}},
 	}
 	one.StateChanges[manager.StateReady] = 3
 	one.Closes[manager.CauseReplaced] = 2
@@ -54,7 +54,7 @@ func inTrouble() manager.Snapshot {
 		AuthFailures: 1, LastSuccess: noon,
 		Trace: wire.Trace{Started: noon, Addresses: []wire.AddressTrace{
 			{Addr: netip.MustParseAddrPort("10.0.0.1:9092"), Tried: true, Err: &wire.Error{Err: errors.New("x")}},
-			{Addr: netip.MustParseAddrPort("[2001:db8::1]:9092"), Tried: true},
+			{Addr: netip.MustParseAddrPort("[2001:db8::1]:9092"), Tried: true, Connected: true},
 			{Addr: netip.MustParseAddrPort("10.0.0.1:9092"), Tried: true, Err: &wire.Error{Err: errors.New("x")}},
 			{Addr: netip.MustParseAddrPort("10.0.0.3:9092")},
 		}},

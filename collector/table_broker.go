@@ -68,7 +68,13 @@ var brokerTable = []family{
 	{"broker_requests_total", counter, []string{"broker_id"}, "Checks that were sent to the broker.",
 		perBroker(func(b *manager.Broker) float64 { return float64(b.Requests) })},
 	{"broker_request_failures_total", counter, []string{"broker_id", "reason"}, "Checks of the broker that have failed.",
-		perBrokerSet(reasons, func(b *manager.Broker, i int) float64 { return float64(b.RequestFailures[i]) })},
+		brokers(func(id string, b *manager.Broker, out sink) {
+			for i, n := range b.RequestFailures {
+				if n > 0 || requestReasons[wire.Reason(i)] {
+					out.put(float64(n), id, reasons[i])
+				}
+			}
+		})},
 	{"broker_consecutive_failures", gauge, []string{"broker_id"}, "Attempts and checks that have failed since one succeeded.",
 		perBroker(func(b *manager.Broker) float64 { return float64(b.ConsecutiveFailures) })},
 	{"broker_backoff_seconds", gauge, []string{"broker_id"}, "Wait before the next attempt after a failed one, 0 otherwise.",
@@ -103,7 +109,7 @@ func addresses(id string, b *manager.Broker, out sink) {
 	for i := range all {
 		if text := all[i].Addr.String(); !seen[text] {
 			seen[text] = true
-			out.put(1, id, text, addressVerdict(&b.Trace, &all[i]))
+			out.put(1, id, text, addressVerdict(&all[i]))
 		}
 	}
 }

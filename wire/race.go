@@ -49,6 +49,7 @@ func (d *Dialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (net
 	if err != nil {
 		return nil, netip.AddrPort{}, r.traces, err
 	}
+	r.traces[winner.index].Connected = true
 	return winner.conn, r.traces[winner.index].Addr, r.traces, nil
 }
 

@@ -21,9 +21,10 @@ type Step struct {
 
 // AddressTrace is one address of a name and how dialing it went.
 type AddressTrace struct {
-	Addr  netip.AddrPort
-	Tried bool
-	Err   *Error // nil if it was not tried, is the one that connected, or was abandoned for a faster one
+	Addr      netip.AddrPort
+	Tried     bool
+	Connected bool   // the one that is used
+	Err       *Error // nil if it was not tried, connected, or was abandoned for a faster one
 }
 
 // Duration is the time from the start of the first to the end of the last phase.
