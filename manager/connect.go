@@ -210,9 +210,14 @@ func (t *target) end(conn *wire.Conn) {
 	t.goWork(func() { <-conn.Ended() })
 }
 
-// reconnect replaces the shared connection. Requests in flight on the old one finish; new ones go to the new one.
+// reconnect replaces the shared connection. Requests in flight on the old one finish; new ones go to the new one. While a
+// fresh handshake has a socket of its own, it waits for that to end: there are never more than two.
 func (t *target) reconnect(cause Cause) {
 	if t.now.State != StateReady {
+		return
+	}
+	if t.shaking {
+		t.replace = &cause
 		return
 	}
 	old := t.conn

@@ -4,26 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"kafka_connection_exporter/wire"
 )
 
-// slowExchange is how long a SASL exchange may keep its turn from others once the credentials are known to be good: a
-// broker that hangs must not keep the others from authenticating.
-const slowExchange = 3 * time.Second
+const (
+	// slowExchange is how long a SASL exchange may keep its turn from others once the credentials are known to be good: a
+	// broker that hangs must not keep the others from authenticating.
+	slowExchange = 3 * time.Second
+	// credentialPoll is how often the credentials are looked at for a change while they are held back.
+	credentialPoll = 5 * time.Second
+)
 
 // gate keeps one wrong password from locking an account. All SASL exchanges of a cluster take turns: one at a time until
 // one has succeeded, two after that. A definite rejection ends all attempts for the retry interval, or until the
 // credentials change; then one tries again. So a rejection costs at most two attempts per interval, however many brokers
-// there are.
+// there are. run owns the state; everybody may read what is held back.
 type gate struct {
 	interval time.Duration
 	version  func() string // changes with the credentials
-	turns    chan struct{} // holds one token while unproven, two while proven, less those that are taken
-	proven   atomic.Bool   // the last finished exchange was accepted
+	enter    chan *exchange
+	leave    chan departure
+	reopened chan struct{} // capacity 1: the credentials have changed
+	ended    chan struct{}
 	held     atomic.Pointer[hold]
+
+	// Owned by run.
+	proven  bool // the last finished exchange was accepted
+	running int
+	waiting []*exchange
 }
 
 // hold is why and for how long nobody may authenticate.
@@ -33,15 +45,36 @@ type hold struct {
 	version string // of the rejected credentials
 }
 
+// exchange is one caller's wish to authenticate.
+type exchange struct {
+	granted chan error // has room for the one answer
+	version string     // of the credentials, when it asked
+	counted bool       // the owner's: it is among the running ones
+}
+
+// departure tells the owner what became of an exchange.
+type departure struct {
+	of   *exchange
+	kind departureKind
+	err  error // of a finished one
+}
+
+type departureKind uint8
+
+const (
+	finished departureKind = iota // the broker has answered, or the connection failed
+	gaveUp                        // the caller stopped waiting for its turn
+	slow                          // it still runs, and takes long
+)
+
 var errHeldBack = errors.New("authentication is held back")
 
 func newGate(interval time.Duration, version func() string) *gate {
 	if version == nil {
 		version = func() string { return "" }
 	}
-	g := &gate{interval: interval, version: version, turns: make(chan struct{}, 2)}
-	g.turns <- struct{}{}
-	return g
+	return &gate{interval: interval, version: version, enter: make(chan *exchange), leave: make(chan departure),
+		reopened: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 // refusal returns why no attempt may start now, or nil.
@@ -63,55 +96,106 @@ func (g *gate) heldFor() time.Duration {
 	return 0
 }
 
-// reopen lifts the hold if the credentials have changed since they were rejected, and says whether it did.
-func (g *gate) reopen() bool {
-	h := g.held.Load()
-	return h != nil && h.version != g.version() && g.held.CompareAndSwap(h, nil)
-}
-
 // turn waits for the right to authenticate. The caller reports the outcome exactly once through done.
 func (g *gate) turn(ctx context.Context) (done func(error), err error) {
-	version := g.version()
+	x := &exchange{granted: make(chan error, 1), version: g.version()}
 	select {
-	case <-g.turns:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("waited for the outcome of other connections' authentication: %w", context.Cause(ctx))
+	case g.enter <- x:
+	case <-g.ended:
+		return nil, errStopped
 	}
-	if refusal := g.refusal(); refusal != nil {
-		g.turns <- struct{}{}
-		return nil, refusal
-	}
-	var returned atomic.Bool
-	giveBack := func() {
-		if returned.CompareAndSwap(false, true) {
-			g.turns <- struct{}{} // has room: it is the token taken above
+	select {
+	case err := <-x.granted:
+		if err != nil {
+			return nil, err
 		}
+	case <-ctx.Done():
+		g.tell(departure{of: x, kind: gaveUp})
+		return nil, fmt.Errorf("waited for the outcome of other connections' authentication: %w", context.Cause(ctx))
+	case <-g.ended:
+		return nil, errStopped
 	}
-	stop := func() bool { return true }
-	if g.proven.Load() {
-		stop = time.AfterFunc(slowExchange, giveBack).Stop
-	}
+	timer := time.AfterFunc(slowExchange, func() { g.tell(departure{of: x, kind: slow}) })
 	return func(err error) {
-		stop()
-		g.settle(err, version, giveBack, &returned)
+		timer.Stop()
+		g.tell(departure{of: x, kind: finished, err: err})
 	}, nil
 }
 
-// settle draws the conclusion from a finished exchange.
-func (g *gate) settle(err error, version string, giveBack func(), returned *atomic.Bool) {
-	var typed *wire.Error
-	switch {
-	case err == nil:
-		g.held.Store(nil)
-		if g.proven.CompareAndSwap(false, true) {
-			g.turns <- struct{}{} // the second token
-		}
-	case errors.As(err, &typed) && typed.Reason == wire.ReasonCredentialsRejected:
-		g.held.Store(&hold{time.Now().Add(g.interval), err, version})
-		if g.proven.Load() && returned.CompareAndSwap(false, true) {
-			g.proven.Store(false) // and keep the token: one is left
+func (g *gate) tell(d departure) {
+	select {
+	case g.leave <- d:
+	case <-g.ended:
+	}
+}
+
+// run is the owner. It ends with ctx.
+func (g *gate) run(ctx context.Context) {
+	defer close(g.ended)
+	poll := time.NewTicker(credentialPoll)
+	defer poll.Stop()
+	for {
+		g.admit()
+		select {
+		case <-ctx.Done():
 			return
+		case x := <-g.enter:
+			g.waiting = append(g.waiting, x)
+		case d := <-g.leave:
+			g.onDeparture(d)
+		case <-poll.C:
+			g.lookForChange()
 		}
 	}
-	giveBack()
+}
+
+// admit answers those who wait: a refusal to all, or a turn to as many as may run.
+func (g *gate) admit() {
+	limit := 1
+	if g.proven {
+		limit = 2
+	}
+	refusal := g.refusal()
+	for len(g.waiting) > 0 && (refusal != nil || g.running < limit) {
+		x := g.waiting[0]
+		g.waiting = g.waiting[1:]
+		if refusal != nil {
+			x.granted <- refusal
+			continue
+		}
+		x.counted = true
+		g.running++
+		x.granted <- nil
+	}
+}
+
+func (g *gate) onDeparture(d departure) {
+	if d.kind == slow && !g.proven {
+		return // one at a time, however slow, while nobody knows whether the credentials are good
+	}
+	g.waiting = slices.DeleteFunc(g.waiting, func(x *exchange) bool { return x == d.of })
+	if d.of.counted {
+		d.of.counted = false
+		g.running--
+	}
+	if d.kind != finished {
+		return
+	}
+	var typed *wire.Error
+	switch {
+	case d.err == nil:
+		g.proven = true
+		g.held.Store(nil)
+	case errors.As(d.err, &typed) && typed.Reason == wire.ReasonCredentialsRejected:
+		g.proven = false
+		g.held.Store(&hold{time.Now().Add(g.interval), d.err, d.of.version})
+	}
+}
+
+// lookForChange lifts the hold if the credentials have changed since they were rejected.
+func (g *gate) lookForChange() {
+	if h := g.held.Load(); h != nil && h.version != g.version() {
+		g.held.Store(nil)
+		offer(g.reopened, struct{}{})
+	}
 }

@@ -29,6 +29,10 @@ func (t *target) onShakeDue() {
 func (t *target) onShaken(r dialResult) {
 	t.shaking = false
 	t.end(r.conn)
+	if cause := t.replace; cause != nil {
+		t.replace = nil
+		t.reconnect(*cause)
+	}
 	if r.epoch != t.epoch {
 		return
 	}

@@ -131,6 +131,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		m.deadline.Reset(m.cfg.GiveUpAfter)
 	}
 	defer m.deadline.Stop()
+	m.targets.Go(func() { m.gate.run(ctx) })
 	for _, t := range m.now.seeds {
 		m.start(t)
 	}
@@ -144,8 +145,8 @@ func (m *Manager) Run(ctx context.Context) error {
 }
 
 func (m *Manager) loop() error {
-	housekeeping := time.NewTicker(min(housekeepingInterval, m.cfg.Retention))
-	defer housekeeping.Stop()
+	expiry := time.NewTicker(min(expiryInterval, m.cfg.Retention))
+	defer expiry.Stop()
 	for {
 		m.publish()
 		select {
@@ -163,23 +164,23 @@ func (m *Manager) loop() error {
 			m.hurry(false)
 		case <-m.recovered:
 			m.hurry(true)
-		case <-housekeeping.C:
-			m.keepHouse()
+		case <-m.gate.reopened:
+			m.retryAll()
+		case <-expiry.C:
+			m.expire()
 		}
 	}
 }
 
-// housekeepingInterval is how often the manager looks for brokers to forget and for changed credentials.
-const housekeepingInterval = 5 * time.Second
+// expiryInterval is how often the manager looks for brokers to forget.
+const expiryInterval = 5 * time.Second
 
-func (m *Manager) keepHouse() {
-	m.expire()
-	if m.gate.reopen() {
-		for _, t := range slices.Concat(m.now.brokers, m.now.seeds) {
-			t.do(t.retryNow)
-		}
-		m.hurry(true)
+// retryAll cuts every wait short: the credentials that kept the targets waiting have changed.
+func (m *Manager) retryAll() {
+	for _, t := range slices.Concat(m.now.brokers, m.now.seeds) {
+		t.do(t.retryNow)
 	}
+	m.hurry(true)
 }
 
 func (m *Manager) publish() {

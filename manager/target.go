@@ -45,6 +45,7 @@ type target struct {
 	renewAt    *time.Timer // SASL session
 	renewing   bool
 	shaking    bool
+	replace    *Cause // why the shared connection is to be replaced after the handshake; nil: it is not
 	resolving  bool
 	resolvedAt time.Time
 	signature  uint64 // of the last answer's list of brokers; 0 before there is one

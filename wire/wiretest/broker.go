@@ -160,11 +160,7 @@ func (b *Broker) respond(r Request, known bool) (kmsg.Response, error) {
 	switch {
 	case script != nil:
 		return script(r)
-	case !known && r.Key() == kmsg.ApiVersions.Int16():
-		resp := b.apiVersions(0)
-		resp.ErrorCode = kerr.UnsupportedVersion.Code
-		return resp, nil
-	case !known:
+	case !known && r.Key() != kmsg.ApiVersions.Int16():
 		return nil, Hang // as Kafka does
 	}
 	return b.Well(r)
@@ -175,6 +171,10 @@ func (b *Broker) Well(r Request) (kmsg.Response, error) {
 	switch req := r.Request.(type) {
 	case *kmsg.ApiVersionsRequest:
 		resp := b.apiVersions(req.Version)
+		if req.Version > b.versions[req.Key()][1] { // as KIP-511 wants it
+			resp.Version, resp.ErrorCode = 0, kerr.UnsupportedVersion.Code
+			return resp, nil
+		}
 		if req.Version >= 3 && (!softwareWord.MatchString(req.ClientSoftwareName) || !softwareWord.MatchString(req.ClientSoftwareVersion)) {
 			resp.ErrorCode, resp.ApiKeys = kerr.InvalidRequest.Code, nil
 		}

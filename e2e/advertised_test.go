@@ -1,0 +1,46 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"kafka_connection_exporter/e2e/cluster"
+	"kafka_connection_exporter/e2e/exporter"
+)
+
+// TestAdvertisedAddress: the way in works and the address that broker 2 advertises does not: the seed is reachable, the broker is not, side
+// by side, while the broker itself is in perfect health.
+func TestAdvertisedAddress(t *testing.T) {
+	cases := []struct {
+		listener string
+		phase    string
+		reasons  []string
+	}{
+		{badName, "resolve", []string{"dns_not_found", "dns_failure"}},
+		{badPort, "dial", []string{"refused"}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.listener, func(t *testing.T) {
+			c := shared(t, cluster.V44)
+			bad := c.Broker(2)
+			e := exporter.Start(t, flags(c.Addrs(tc.listener), "--seed.check-interval=1s")...)
+			side := all(
+				value(1, "up"),
+				value(1, "seed_reachable", "seed", bad.Addr(tc.listener)),
+				absent("seed_failing"),
+				failing(2, tc.reasons, tc.phase),
+				brokerIs(1, "broker_in_metadata", 2),
+				value(1, "broker_info", "broker_id", "2", "address", bad.Advertised(tc.listener)),
+				ready(1, 3),
+			)
+			e.WaitFor(settleTimeout, side)
+			e.Hold(3*time.Second, side)
+			if named := bad.Named(t); !slices.Equal(named, c.IDs()) {
+				t.Errorf("kadm: broker 2 names %v", named)
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"kafka_connection_exporter/e2e/exporter"
+)
+
+// The intervals that the scenarios run with, and what follows from them.
+const (
+	checkInterval   = time.Second
+	checkTimeout    = 2 * time.Second
+	refreshInterval = 2 * time.Second
+	// verdictTimeout is the promise for a silent broker, plus what a busy machine adds.
+	verdictTimeout = checkInterval + checkTimeout + 1500*time.Millisecond
+	settleTimeout  = 15 * time.Second
+	// noticeTimeout is for the cluster to forget a dead broker (3 s) and the exporter to hear of it.
+	noticeTimeout = 20 * time.Second
+)
+
+// flags are the fast intervals, the seeds, and more flags that win.
+func flags(seeds []string, more ...string) []string {
+	return append([]string{
+		"--kafka.seed=" + strings.Join(seeds, ","),
+		"--check.interval=1s", "--check.timeout=2s", "--connect.timeout=3s",
+		"--metadata.refresh-interval=2s", "--backoff.max=2s", "--handshake.interval=0s",
+		"--log.level=debug",
+	}, more...)
+}
+
+// condition is what a scrape must show; the error says what is missing.
+type condition func(exporter.Metrics) error
+
+// all is met when every condition is.
+func all(conditions ...condition) condition {
+	return func(m exporter.Metrics) error {
+		for _, c := range conditions {
+			if err := c(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// value wants the one sample with these labels to have a value.
+func value(want float64, name string, pairs ...string) condition {
+	return func(m exporter.Metrics) error {
+		got, ok := m.Value(name, pairs...)
+		if !ok {
+			return fmt.Errorf("%s %v: no such sample, want %v", name, pairs, want)
+		}
+		if got != want {
+			return fmt.Errorf("%s %v is %v, want %v", name, pairs, got, want)
+		}
+		return nil
+	}
+}
+
+// atLeast wants the one sample with these labels to have reached a value.
+func atLeast(want float64, name string, pairs ...string) condition {
+	return func(m exporter.Metrics) error {
+		got, ok := m.Value(name, pairs...)
+		if !ok || got < want {
+			return fmt.Errorf("%s %v is %v (present: %v), want at least %v", name, pairs, got, ok, want)
+		}
+		return nil
+	}
+}
+
+// absent wants no sample with these labels.
+func absent(name string, pairs ...string) condition {
+	return func(m exporter.Metrics) error {
+		if found := m.Find(name, pairs...); len(found) > 0 {
+			return fmt.Errorf("%v is there, want none", found[0])
+		}
+		return nil
+	}
+}
+
+// brokerIs wants the same value of a metric for each broker.
+func brokerIs(want float64, name string, ids ...int) condition {
+	return each(ids, func(id int) condition { return value(want, name, "broker_id", strconv.Itoa(id)) })
+}
+
+// ready wants brokers to be named by the cluster, reachable, connected, and without a failure.
+func ready(ids ...int) condition {
+	return all(
+		brokerIs(1, "broker_reachable", ids...),
+		brokerIs(1, "broker_in_metadata", ids...),
+		each(ids, func(id int) condition {
+			return all(
+				value(1, "broker_connection_state", "broker_id", strconv.Itoa(id), "state", "ready"),
+				absent("broker_failing", "broker_id", strconv.Itoa(id)),
+			)
+		}),
+	)
+}
+
+// failing wants a broker's verdict to be 0 with one of the reasons, in one of the phases if any are given by "in".
+func failing(id int, reasons []string, phases ...string) condition {
+	return func(m exporter.Metrics) error {
+		if err := brokerIs(0, "broker_reachable", id)(m); err != nil {
+			return err
+		}
+		phase, reason, ok := m.Failing(id)
+		return cause(fmt.Sprintf("broker %d", id), phase, reason, ok, reasons, phases)
+	}
+}
+
+// seedFailing is failing for a seed.
+func seedFailing(seed string, reasons []string, phases ...string) condition {
+	return func(m exporter.Metrics) error {
+		if err := value(0, "seed_reachable", "seed", seed)(m); err != nil {
+			return err
+		}
+		phase, reason, ok := m.SeedFailing(seed)
+		return cause("seed "+seed, phase, reason, ok, reasons, phases)
+	}
+}
+
+func cause(who, phase, reason string, ok bool, reasons, phases []string) error {
+	if !ok {
+		return fmt.Errorf("%s: not exactly one phase and reason", who)
+	}
+	if !slices.Contains(reasons, reason) || len(phases) > 0 && !slices.Contains(phases, phase) {
+		return fmt.Errorf("%s fails in phase %s with reason %s, want one of %v in %v", who, phase, reason, reasons, phases)
+	}
+	return nil
+}
+
+func each(ids []int, f func(int) condition) condition {
+	conditions := make([]condition, len(ids))
+	for i, id := range ids {
+		conditions[i] = f(id)
+	}
+	return all(conditions...)
+}
+
+// others are the ids without the given ones.
+func others(ids []int, without ...int) []int {
+	return slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return slices.Contains(without, id) })
+}

@@ -1,0 +1,17 @@
+// Package e2e holds the scenarios that run the real exporter binary against real Apache Kafka.
+//
+// They are built with the tag e2e and need java 17, Maven and gcc (for the race detector):
+//
+//	go test -tags e2e -race -count=1 -timeout=15m ./e2e/...
+//
+// Every scenario asserts on /metrics of the binary and on nothing inside it. What the cluster itself says comes from
+// franz-go's kadm, and sockets are counted in /proc.
+//
+// Clusters are shared between scenarios, one per version; a scenario leaves its cluster as broken as it likes, the next one heals it first.
+//
+// Environment:
+//
+//	KAFKA_E2E_CACHE     folder of the Kafka jars, default <repository>/.cache/kafka
+//	KAFKA_E2E_EXPORTER  exporter binary to test, default: built with -race from the repository
+//	KAFKA_E2E_KEEP      keep the logs of a run that passed, too
+package e2e

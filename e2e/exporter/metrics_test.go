@@ -1,0 +1,92 @@
+//go:build e2e
+
+package exporter
+
+import (
+	"net"
+	"os"
+	"strings"
+	"testing"
+)
+
+const page = `# TYPE kafka_connection_up gauge
+kafka_connection_up 1
+# TYPE kafka_connection_broker_reachable gauge
+kafka_connection_broker_reachable{broker_id="1"} 1
+kafka_connection_broker_reachable{broker_id="2"} 0
+# TYPE kafka_connection_broker_failing gauge
+kafka_connection_broker_failing{broker_id="2",phase="dial",reason="refused"} 1
+# TYPE kafka_connection_broker_connect_duration_seconds summary
+kafka_connection_broker_connect_duration_seconds_sum{broker_id="1"} 0.5
+kafka_connection_broker_connect_duration_seconds_count{broker_id="1"} 2
+`
+
+// TestMetrics: values are found by any subset of their labels, and nothing ambiguous is a value.
+func TestMetrics(t *testing.T) {
+	m, err := Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name  string
+		pairs []string
+		want  float64
+		ok    bool
+	}{
+		{"up", nil, 1, true},
+		{"kafka_connection_up", nil, 1, true},
+		{"broker_reachable", []string{"broker_id", "2"}, 0, true},
+		{"broker_reachable", []string{"broker_id", "3"}, 0, false},
+		{"broker_reachable", nil, 0, false},
+		{"broker_connect_duration_seconds_count", []string{"broker_id", "1"}, 2, true},
+	}
+	for _, tc := range cases {
+		if got, ok := m.Value(tc.name, tc.pairs...); got != tc.want || ok != tc.ok {
+			t.Errorf("Value(%s, %v) = %v, %v, want %v, %v", tc.name, tc.pairs, got, ok, tc.want, tc.ok)
+		}
+	}
+	if phase, reason, ok := m.Failing(2); phase != "dial" || reason != "refused" || !ok {
+		t.Errorf("Failing(2) = %s, %s, %v", phase, reason, ok)
+	}
+	if _, _, ok := m.Failing(1); ok {
+		t.Error("broker 1 is failing")
+	}
+}
+
+// TestSockets: an own connection is found by its address, and no longer after it was closed.
+func TestSockets(t *testing.T) {
+	for _, host := range []string{"127.0.0.1:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", host)
+		if err != nil {
+			t.Logf("not tried: %v", err)
+			continue
+		}
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := established(t, l.Addr().String()); n != 1 {
+			t.Errorf("%d connections to %s, want 1", n, l.Addr())
+		}
+		_ = conn.Close()
+		if n := established(t, l.Addr().String()); n != 0 {
+			t.Errorf("%d connections to %s after Close, want 0", n, l.Addr())
+		}
+		_ = l.Close()
+	}
+}
+
+func established(t *testing.T, addr string) int {
+	t.Helper()
+	sockets, err := socketsOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	for _, s := range sockets {
+		if s.Remote.String() == addr && s.State == Established {
+			n++
+		}
+	}
+	return n
+}

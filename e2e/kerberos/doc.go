@@ -1,0 +1,2 @@
+// Package kerberos runs MIT's krb5kdc as a child of the test.
+package kerberos

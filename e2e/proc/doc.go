@@ -1,0 +1,2 @@
+// Package proc starts child processes that cannot outlive the test that started them.
+package proc

@@ -1,0 +1,116 @@
+package manager
+
+import (
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"kafka_connection_exporter/wire"
+	"kafka_connection_exporter/wire/wiretest"
+)
+
+// withTLS puts all brokers behind TLS with certificates that end at notAfter, and makes the manager trust them.
+func (w *world) withTLS(notAfter time.Time) *wiretest.Authority {
+	ca := wiretest.NewAuthority()
+	for id, b := range w.brokers {
+		cert := ca.Issue(notAfter, "b1", "b2", "b3")
+		w.net.Listen(address(id), func(conn net.Conn) {
+			b.Serve(tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{cert}}))
+		})
+	}
+	w.cfg.Dialer.TLS = func(host string) (*tls.Config, error) {
+		return &tls.Config{ServerName: host, RootCAs: ca.Pool()}, nil
+	}
+	return ca
+}
+
+// TestCertificateExpiresUnderAnOpenSession: fresh handshakes fail within one interval while the old session goes on.
+func TestCertificateExpiresUnderAnOpenSession(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.cfg.HandshakeInterval = time.Minute
+		end := time.Now().Add(10 * time.Minute).Truncate(time.Second)
+		w.withTLS(end)
+		w.start()
+		w.after(9*time.Minute + 59*time.Second)
+		w.wantReady(1, 2)
+		b := w.broker(2)
+		if b.TLS == nil || !b.TLS.NotAfter.Equal(end) || b.TLS.Version != "TLS 1.3" || b.Accepts != VerdictGood {
+			t.Errorf("before the end: %+v, %+v", b, b.TLS)
+		}
+		w.after(time.Minute + 2*time.Second)
+		b = w.broker(2)
+		wantFailing(t, "handshakes", b.Accepts, b.AcceptFail, "tls certificate_expired")
+		w.wantReady(2)
+		if w.events.count(EventRefuses, "broker 2") != 1 {
+			t.Error("it was not reported once")
+		}
+	})
+}
+
+// TestNeverMoreThanTwoSockets: at rest one, during a handshake two, also when the handshake hangs and the shared connection
+// is replaced meanwhile.
+func TestNeverMoreThanTwoSockets(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.cfg.HandshakeInterval = 10 * time.Second
+		slow := w.brokers[2]
+		var most atomic.Int64
+		look := func() { most.Store(max(most.Load(), int64(w.net.Open(address(2))))) }
+		slow.On(kmsg.ApiVersions, func(r wiretest.Request) (kmsg.Response, error) {
+			look()
+			time.Sleep(2 * time.Second)
+			return slow.Well(r)
+		})
+		w.start()
+		lease := w.acquire(2)
+		defer lease.Release()
+		for i := range 600 {
+			if i%12 == 11 { // while a handshake is under way, among others
+				lease.Reconnect()
+			}
+			w.after(time.Second)
+			look()
+		}
+		if most.Load() != 2 {
+			t.Errorf("up to %d sockets", most.Load())
+		}
+		w.after(5 * time.Second)
+		if b := w.broker(2); b.OpenConnections > 2 || b.Reachable != VerdictGood {
+			t.Errorf("at the end: %+v", b.Target)
+		}
+	})
+}
+
+// TestThrottle: what brokers ask us to wait is added up.
+func TestThrottle(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		b := w.brokers[2]
+		b.On(kmsg.Metadata, func(r wiretest.Request) (kmsg.Response, error) {
+			resp, err := b.Well(r)
+			resp.(*kmsg.MetadataResponse).ThrottleMillis = 1500
+			return resp, err
+		})
+		w.start()
+		w.after(time.Minute)
+		got := w.broker(2)
+		if want := time.Duration(got.RoundTrips.Count) * 1500 * time.Millisecond; got.Throttled != want || want == 0 {
+			t.Errorf("throttled for %s, want %s", got.Throttled, want)
+		}
+	})
+}
+
+// TestAddressVerdicts: of a name with several addresses, the dead one shows.
+func TestAddressVerdicts(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.net.Name("b2", "10.0.9.9", "10.0.0.2")
+		w.start()
+		w.wantReady(2)
+		addrs := w.broker(2).Trace.Addresses
+		if len(addrs) != 2 || addrs[0].Err == nil || addrs[0].Err.Reason != wire.ReasonRefused || !addrs[1].Connected {
+			t.Errorf("addresses: %+v", addrs)
+		}
+	})
+}
