@@ -31,7 +31,7 @@ func (t *target) connect() {
 	}
 	t.setState(StateConnecting)
 	t.now.Attempts++
-	t.startDial(t.dialed)
+	t.startDial(t.dialed, func(dialResult) {})
 }
 
 // forbidden returns why the target must not be dialed now: an address that would reach somebody else, such as 0.0.0.0,
@@ -55,8 +55,9 @@ func invalidAddress(host string, port int) bool {
 	return err == nil && addr.Unmap().IsUnspecified()
 }
 
-// startDial takes a new connection through its phases in a goroutine of its own. Waiting for the rate limit is no phase.
-func (t *target) startDial(to chan<- dialResult) {
+// startDial takes a new connection through its phases in a goroutine of its own, runs before on the outcome and reports it.
+// Waiting for the rate limit is no phase.
+func (t *target) startDial(to chan<- dialResult, before func(dialResult)) {
 	t.peer.ClusterID = t.m.cluster()
 	r, peer, pace := dialResult{epoch: t.epoch}, t.peer, t.m.brokerPace
 	if t.isSeed() {
@@ -66,6 +67,7 @@ func (t *target) startDial(to chan<- dialResult) {
 		if r.err = pace.Wait(t.ctx); r.err == nil {
 			r.conn, r.trace, r.err = t.dialer.Dial(t.ctx, peer)
 		}
+		before(r)
 		select {
 		case to <- r:
 		case <-t.ctx.Done():
@@ -74,7 +76,7 @@ func (t *target) startDial(to chan<- dialResult) {
 	})
 }
 
-// discard ends a connection that nobody wants any more.
+// discard ends a connection that nobody wants any more, and waits for its end.
 func (r dialResult) discard() {
 	if r.conn != nil {
 		r.conn.Close()

@@ -23,12 +23,11 @@ func (t *target) onShakeDue() {
 	}
 	t.shaking = true
 	t.now.Attempts++
-	t.startDial(t.shaken)
+	t.startDial(t.shaken, dialResult.discard)
 }
 
 func (t *target) onShaken(r dialResult) {
 	t.shaking = false
-	t.end(r.conn)
 	if cause := t.replace; cause != nil {
 		t.replace = nil
 		t.reconnect(*cause)

@@ -68,7 +68,7 @@ func TestNeverMoreThanTwoSockets(t *testing.T) {
 		lease := w.acquire(2)
 		defer lease.Release()
 		for i := range 600 {
-			if i%12 == 11 { // while a handshake is under way, among others
+			if i%28 == 27 { // a handshake is under way then
 				lease.Reconnect()
 			}
 			w.after(time.Second)
