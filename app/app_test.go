@@ -164,6 +164,19 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestTextThatIsNoText: what brokers call themselves may be any bytes, and must not cost the scrape.
+func TestTextThatIsNoText(t *testing.T) {
+	c := newCluster(t, 1)
+	c.SetMember(7, wiretest.Member{Host: "\xff\xfe\n\"host", Port: 1, Rack: "r\x80"})
+	c.SetMember(8, wiretest.Member{Host: strings.Repeat("long.", 6000), Port: 1})
+	p := start(t, "--kafka.seed="+c.addrs[0])
+	p.wait(
+		`kafka_connection_broker_reachable{broker_id="0",kafka_cluster=""} 1`,
+		`kafka_connection_broker_reachable{broker_id="7",kafka_cluster=""} 0`,
+		`kafka_connection_broker_reachable{broker_id="8",kafka_cluster=""} 0`,
+	)
+}
+
 // TestEverythingDown: it serves, says why, and is neither unhealthy nor gone.
 func TestEverythingDown(t *testing.T) {
 	refused, blackhole := fmt.Sprintf("127.0.0.1:%d", wiretest.ClosedPort(t)), fmt.Sprintf("127.0.0.1:%d", wiretest.BlackholePort(t))

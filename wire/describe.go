@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -36,8 +37,29 @@ func (c *Conn) Describe(ctx context.Context) (View, error) {
 	if len(view.Brokers) == 0 {
 		return View{}, AsError(PhaseRequest, because(ReasonEmptyMetadata, "the answer names no broker; a broker that just starts does so"))
 	}
+	if err := view.sanitize(); err != nil {
+		return View{}, AsError(PhaseRequest, err)
+	}
 	return view, nil
 }
+
+// sanitize makes an answer fit for labels and for being keyed by id: text is made valid UTF-8, and ids that no broker can
+// have, or that occur twice, break the protocol.
+func (v *View) sanitize() error {
+	v.ClusterID = validUTF8(v.ClusterID)
+	seen := make(map[int32]bool, len(v.Brokers))
+	for i := range v.Brokers {
+		b := &v.Brokers[i]
+		if b.ID < 0 || seen[b.ID] {
+			return because(ReasonProtocol, "the answer names broker %d, twice or although ids are not negative", b.ID)
+		}
+		seen[b.ID] = true
+		b.Host, b.Rack = validUTF8(b.Host), validUTF8(b.Rack)
+	}
+	return nil
+}
+
+func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func (c *Conn) describe(ctx context.Context) (View, error) {
 	if c.versions.offers(kmsg.DescribeCluster.Int16(), 2) {
