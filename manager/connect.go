@@ -1,12 +1,9 @@
 package manager
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"kafka_connection_exporter/wire"
@@ -257,57 +254,9 @@ func (t *target) retryNow() {
 	}
 }
 
-// waiter is somebody who wants to know when the connection is ready.
-type waiter struct {
-	ready func() // called by the owner; must not block
-}
-
-// onReady calls w at once if the connection is ready, else when it becomes so. An impatient caller calls forget.
-func (t *target) onReady(w *waiter) {
-	if t.now.State == StateReady {
-		w.ready()
-		return
-	}
-	t.waiters[w] = true
-}
-
-func (t *target) forget(w *waiter) { delete(t.waiters, w) }
-
-func (t *target) release() {
-	for w := range t.waiters {
-		w.ready()
-	}
-	clear(t.waiters)
-}
-
 var errStopped = errors.New("the connection manager has stopped, or the broker is no longer part of the cluster")
 
 // stopped is the answer of a target that has ended.
 func stopped() *wire.Error {
 	return &wire.Error{Phase: wire.PhaseRequest, Reason: wire.ReasonClosed, Err: errStopped}
-}
-
-// countSockets wraps a dial function so that open is always the number of its open sockets.
-func countSockets(dial func(context.Context, netip.AddrPort) (net.Conn, error), open *atomic.Int64) func(context.Context, netip.AddrPort) (net.Conn, error) {
-	return func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
-		conn, err := dial(ctx, addr)
-		if err != nil {
-			return nil, err
-		}
-		open.Add(1)
-		return &countedConn{Conn: conn, open: open}, nil
-	}
-}
-
-type countedConn struct {
-	net.Conn
-	open   *atomic.Int64
-	closed atomic.Bool
-}
-
-func (c *countedConn) Close() error {
-	if c.closed.CompareAndSwap(false, true) {
-		c.open.Add(-1)
-	}
-	return c.Conn.Close()
 }

@@ -182,3 +182,26 @@ func (l *Lease) Release() {
 		l.target.do(func() { l.target.leases-- })
 	}
 }
+
+// waiter is somebody who wants to know when the connection is ready.
+type waiter struct {
+	ready func() // called by the owner; must not block
+}
+
+// onReady calls w at once if the connection is ready, else when it becomes so. An impatient caller calls forget.
+func (t *target) onReady(w *waiter) {
+	if t.now.State == StateReady {
+		w.ready()
+		return
+	}
+	t.waiters[w] = true
+}
+
+func (t *target) forget(w *waiter) { delete(t.waiters, w) }
+
+func (t *target) release() {
+	for w := range t.waiters {
+		w.ready()
+	}
+	clear(t.waiters)
+}
