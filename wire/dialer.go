@@ -146,7 +146,7 @@ func (a *attempt) apiVersions(ctx context.Context) error {
 }
 
 func (a *attempt) authenticate(ctx context.Context) error {
-	return a.dialer.login(ctx, a.conn, a.conn.roundTrip)
+	return a.dialer.login(ctx, a.conn, a.conn.shared)
 }
 
 func (a *attempt) identify(ctx context.Context) error {

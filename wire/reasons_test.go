@@ -196,7 +196,9 @@ var reasonCases = []struct {
 	{"wrong password, answered late", "sasl: credentials_rejected", func(s *stage) { s.account("right", "wrong", 300*time.Millisecond) }},
 	{"mechanism is not offered", "sasl: mechanism_unsupported", func(s *stage) {
 		s.account("right", "right", 0)
-		s.dialer.SASL = func(context.Context, string) (sasl.Mechanism, error) { return otherMechanism{}, nil }
+		s.dialer.SASL = func(context.Context, string) (sasl.Mechanism, error) {
+			return otherMechanism{plain.Auth{User: "u", Pass: "p"}.AsMechanism()}, nil
+		}
 	}},
 	{"SASL to a listener without", "sasl: mechanism_unsupported", func(s *stage) {
 		s.listen(s.broker(wiretest.Common).Serve)

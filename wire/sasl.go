@@ -14,10 +14,19 @@ import (
 // roundTripper sends a request in the version that it carries and returns the decoded answer.
 type roundTripper func(context.Context, kmsg.Request) (kmsg.Response, error)
 
-// login waits for its turn and performs one SASL exchange. The turn may take what is left of ctx, the exchange half of the
-// connect timeout.
-func (d *Dialer) login(ctx context.Context, c *Conn, via roundTripper) error {
+// line gives access to a connection: how to send on it, and what to do afterwards.
+type line func(context.Context) (via roundTripper, finish func(), err error)
+
+// login performs one SASL exchange. Credentials are obtained first and the turn is asked for next, so that a slow token
+// endpoint or KDC keeps nobody else waiting, neither for a turn nor for the line. The turn may take what is left of ctx, the
+// exchange half of the connect timeout.
+func (d *Dialer) login(ctx context.Context, c *Conn, open line) error {
 	mechanism, err := d.SASL(ctx, c.Peer.Host)
+	if err != nil {
+		return tokenError(err)
+	}
+	l := login{conn: c, mechanism: mechanism.Name()}
+	l.session, l.message, err = mechanism.Authenticate(ctx, c.Peer.String())
 	if err != nil {
 		return tokenError(err)
 	}
@@ -29,62 +38,74 @@ func (d *Dialer) login(ctx context.Context, c *Conn, via roundTripper) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout/2)
 	defer cancel()
-	err = c.authenticate(ctx, mechanism, via)
-	if err != nil {
+	if err = l.perform(ctx, open); err != nil {
 		err = AsError(PhaseSASL, err)
 	}
 	done(err)
 	return err
 }
 
+// login is one exchange under way.
+type login struct {
+	conn      *Conn
+	via       roundTripper
+	mechanism string
+	session   sasl.Session
+	message   []byte // to send next
+}
+
 // Reauthenticate renews the SASL session of a live connection (KIP-368). Requests of others wait meanwhile, as the broker
 // accepts nothing else in between. After an error the connection must be replaced.
 func (d *Dialer) Reauthenticate(ctx context.Context, c *Conn) error {
-	via, finish, err := c.exclusive(ctx)
-	if err != nil {
+	if err := d.login(ctx, c, c.exclusive); err != nil {
 		return AsError(PhaseSASL, err)
 	}
+	return nil
+}
+
+func (l *login) perform(ctx context.Context, open line) error {
+	via, finish, err := open(ctx)
+	if err != nil {
+		return err
+	}
 	defer finish()
-	return d.login(ctx, c, via)
+	l.via = via
+	return l.authenticate(ctx)
 }
 
 // authenticate performs the exchange of KIP-43 and KIP-152 and notes the session's lifetime (KIP-368).
-func (c *Conn) authenticate(ctx context.Context, mechanism sasl.Mechanism, via roundTripper) error {
+func (l *login) authenticate(ctx context.Context) error {
 	start := time.Now()
-	if err := c.chooseMechanism(ctx, mechanism.Name(), via); err != nil {
+	if err := l.chooseMechanism(ctx); err != nil {
 		return err
 	}
-	exchange, message, err := mechanism.Authenticate(ctx, c.Peer.String())
-	if err != nil {
-		return tokenError(err)
-	}
 	for done := false; ; {
-		resp, err := c.saslStep(ctx, message, via)
+		resp, err := l.step(ctx)
 		if err != nil {
 			return err
 		}
-		c.session.Store(&session{from: start, lifetime: time.Duration(resp.SessionLifetimeMillis) * time.Millisecond})
+		l.conn.session.Store(&session{from: start, lifetime: time.Duration(resp.SessionLifetimeMillis) * time.Millisecond})
 		if done {
 			return nil
 		}
-		done, message, err = exchange.Challenge(resp.SASLAuthBytes)
+		done, l.message, err = l.session.Challenge(resp.SASLAuthBytes)
 		if err != nil {
-			return because(ReasonCredentialsRejected, "the broker's answer to %s was not accepted: %w", mechanism.Name(), err)
+			return because(ReasonCredentialsRejected, "the broker's answer to %s was not accepted: %w", l.mechanism, err)
 		}
-		if done && len(message) == 0 {
+		if done && len(l.message) == 0 {
 			return nil
 		}
 	}
 }
 
-func (c *Conn) chooseMechanism(ctx context.Context, name string, via roundTripper) error {
+func (l *login) chooseMechanism(ctx context.Context) error {
 	req := kmsg.NewPtrSASLHandshakeRequest()
-	req.Mechanism = name
-	if !c.versions.offers(req.Key(), 1) {
+	req.Mechanism = l.mechanism
+	if !l.conn.versions.offers(req.Key(), 1) {
 		return because(ReasonUnsupportedVersion, "the broker does not offer SaslHandshake version 1 (key %d)", req.Key())
 	}
 	req.Version = 1
-	answer, err := via(ctx, req)
+	answer, err := l.via(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -94,20 +115,20 @@ func (c *Conn) chooseMechanism(ctx context.Context, name string, via roundTrippe
 		return nil
 	case kerr.UnsupportedSaslMechanism.Code:
 		return because(ReasonMechanismUnsupported, "the broker does not offer %s on this listener, it offers %s",
-			name, strings.Join(resp.SupportedMechanisms, ", "))
+			l.mechanism, strings.Join(resp.SupportedMechanisms, ", "))
 	case kerr.IllegalSaslState.Code:
 		return because(ReasonMechanismUnsupported, "the listener takes no SASL: %w", kerr.IllegalSaslState)
 	}
 	return kafkaError("SaslHandshake", resp.ErrorCode, nil)
 }
 
-func (c *Conn) saslStep(ctx context.Context, message []byte, via roundTripper) (*kmsg.SASLAuthenticateResponse, error) {
+func (l *login) step(ctx context.Context) (*kmsg.SASLAuthenticateResponse, error) {
 	req := kmsg.NewPtrSASLAuthenticateRequest()
-	req.SASLAuthBytes = message
-	if err := c.versions.negotiate(req); err != nil {
+	req.SASLAuthBytes = l.message
+	if err := l.conn.versions.negotiate(req); err != nil {
 		return nil, err
 	}
-	answer, err := via(ctx, req)
+	answer, err := l.via(ctx, req)
 	if err != nil {
 		return nil, err
 	}
