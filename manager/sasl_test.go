@@ -184,3 +184,21 @@ func TestRequestsDuringRenewal(t *testing.T) {
 		}
 	})
 }
+
+// TestSlowTokenDelaysNoCheck: while a new token is fetched, the connection goes on as before.
+func TestSlowTokenDelaysNoCheck(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		c := w.withSASL(wiretest.NewAccounts("right", 0, time.Minute), "right")
+		w.cfg.Dialer.SASL = func(ctx context.Context, host string) (sasl.Mechanism, error) {
+			time.Sleep(4 * time.Second)
+			return c.mechanism(ctx, host)
+		}
+		w.cfg.CheckInterval, w.cfg.CheckTimeout = time.Second, time.Second
+		w.start()
+		w.after(5 * time.Minute)
+		w.wantReady(1, 2)
+		if b := w.broker(2); b.RequestFailures != [wire.NumReasons]uint64{} || w.net.Dials(address(2)) != 1 {
+			t.Errorf("%d dials, %+v", w.net.Dials(address(2)), b.Target)
+		}
+	})
+}
