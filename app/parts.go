@@ -4,7 +4,9 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/common/version"
@@ -30,6 +32,17 @@ func (o *options) dialer() *wire.Dialer {
 		},
 	}
 }
+
+// nameVersion gives a build that was not stamped, by go run or go build, the version that the toolchain knows it by.
+var nameVersion = sync.OnceFunc(func() {
+	if version.Version != "" {
+		return
+	}
+	version.Version = "dev"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		version.Version = info.Main.Version
+	}
+})
 
 // softwareVersion returns the version in the alphabet that brokers accept (KIP-511); they refuse every other one.
 func softwareVersion() string {

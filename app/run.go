@@ -33,6 +33,7 @@ const (
 // Run is the program: it returns the exit status when ctx ends, or when it cannot go on. What is wrong at the start is one
 // line on stderr; nothing has been started then.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	nameVersion()
 	o, done, code, err := parse(args, stdout)
 	if done {
 		return code
