@@ -25,6 +25,7 @@ func (m *Manager) apply(view wire.View) {
 		}
 		m.applyBroker(b, view.KnowsFenced)
 	}
+	maps.DeleteFunc(m.retired, func(id int32, _ bool) bool { return !listed[id] })
 	for id, t := range m.brokers {
 		if !listed[id] {
 			m.leave(t)
@@ -36,8 +37,13 @@ func (m *Manager) apply(view wire.View) {
 	m.reindex()
 }
 
-// applyBroker brings one broker up to date. A fenced one is registered but not in the metadata that clients get.
+// applyBroker brings one broker up to date. A fenced one is registered but not in the metadata that clients get; after the
+// retention it stays forgotten until it serves again.
 func (m *Manager) applyBroker(b wire.BrokerInfo, knowsFenced bool) {
+	if b.Fenced && m.retired[b.ID] {
+		return
+	}
+	delete(m.retired, b.ID)
 	t := m.brokers[b.ID]
 	if t == nil {
 		t = newTarget(m, fmt.Sprintf("broker %d", b.ID), wire.Peer{Host: b.Host, Port: b.Port, NodeID: b.ID})
@@ -120,6 +126,7 @@ func (m *Manager) expire() {
 	known := len(m.brokers)
 	for id, since := range m.absent {
 		if time.Since(since) >= m.cfg.Retention {
+			m.retired[id] = true
 			m.forget(m.brokers[id])
 		}
 	}

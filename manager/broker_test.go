@@ -125,6 +125,30 @@ func TestUnregisteredBrokerIsForgottenSoon(t *testing.T) {
 	})
 }
 
+// TestFencedForGood: a broker that stays registered and fenced goes after the retention like any other, and stays away until
+// it serves again.
+func TestFencedForGood(t *testing.T) {
+	inWorld(t, 0, func(w *world) {
+		for id := int32(1); id <= 2; id++ {
+			w.addBroker(id, wiretest.Modern)
+		}
+		w.cfg.Retention = time.Hour
+		w.cluster.SetMember(2, wiretest.Member{Host: "b2", Port: 9092, Fenced: true})
+		w.start()
+		if b := w.broker(2); b.InMetadata || b.Fenced != VerdictBad {
+			t.Errorf("fenced from the start: %+v", b)
+		}
+		w.after(time.Hour + time.Minute)
+		w.after(5 * time.Minute)
+		if n := len(w.m.Snapshot().Brokers); n != 1 {
+			t.Errorf("after the retention: %d brokers", n)
+		}
+		w.cluster.Set(2, "b2:9092")
+		w.after(35 * time.Second)
+		w.wantReady(1, 2)
+	})
+}
+
 // TestKeyedById: three ids behind one address are three targets; an id that moves is dialed anew.
 func TestKeyedById(t *testing.T) {
 	inWorld(t, 2, func(w *world) {

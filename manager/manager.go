@@ -37,6 +37,7 @@ type Manager struct {
 	targets  sync.WaitGroup
 	brokers  map[int32]*target
 	absent   map[int32]time.Time // when a broker left the metadata
+	retired  map[int32]bool      // forgotten after the retention, and still listed as fenced
 	gone     map[int32]int       // rounds in a row that say it is no longer registered
 	now      index               // what is published
 	round    *round              // nil between rounds
@@ -73,6 +74,7 @@ func New(cfg Config) (*Manager, error) {
 		shuffle:    rand.Shuffle,
 		brokers:    make(map[int32]*target),
 		absent:     make(map[int32]time.Time),
+		retired:    make(map[int32]bool),
 		gone:       make(map[int32]int),
 	}
 	if cfg.ClusterID != "" {
