@@ -1,5 +1,5 @@
-# syntax=docker/dockerfile:1
-# Two stages: the first builds a static binary, the second holds nothing else.
+# Two stages: the first builds a static binary, the second holds it and nothing else but certificates and the licence.
+# deploy/image.sh builds the second stage alone, on machines that cannot pull the image of the first.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -19,6 +19,7 @@ LABEL org.opencontainers.image.title="kafka_connection_exporter" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /src/LICENSE /LICENSE
 COPY --from=build /kafka_connection_exporter /kafka_connection_exporter
 USER 65532:65532
 EXPOSE 19308

@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 20s
 GOTEST      := go test -race -shuffle=on
 
-.PHONY: all build test unit e2e lint fuzz bench demo image clean
+.PHONY: all build test unit e2e lint alerts fuzz bench demo image clean
 
 all: lint build test
 
@@ -36,6 +36,13 @@ lint:
 	go vet -tags e2e ./...
 	go run $(STATICCHECK) ./...
 	go run $(STATICCHECK) -tags e2e ./e2e/...
+
+# The alerting rules and their unit tests, and the queries of the dashboard. promtool is in Debian's package prometheus.
+alerts:
+	@command -v promtool >/dev/null || { echo "make alerts needs promtool (Debian: apt-get install prometheus)"; exit 1; }
+	promtool check rules alerts/rules.yml
+	promtool test rules alerts/tests.yml
+	go test -count=1 ./alerts ./dashboards ./docs
 
 fuzz:
 	go test -run '^$$' -fuzz FuzzReadFrame -fuzztime $(FUZZTIME) ./wire

@@ -1,9 +1,9 @@
 package manager
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"kafka_connection_exporter/wire"
@@ -46,7 +46,7 @@ func (m *Manager) applyBroker(b wire.BrokerInfo, knowsFenced bool) {
 	delete(m.retired, b.ID)
 	t := m.brokers[b.ID]
 	if t == nil {
-		t = newTarget(m, fmt.Sprintf("broker %d", b.ID), wire.Peer{Host: b.Host, Port: b.Port, NodeID: b.ID})
+		t = newTarget(m, "broker", strconv.Itoa(int(b.ID)), wire.Peer{Host: b.Host, Port: b.Port, NodeID: b.ID})
 		t.now.InMetadata = !b.Fenced
 		t.publish()
 		m.brokers[b.ID] = t

@@ -27,7 +27,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		b.Fatal(err)
 	}
 	for id := range int32(1000) {
-		t := newTarget(m, fmt.Sprintf("broker %d", id), wire.Peer{Host: "b", Port: 9092, NodeID: id})
+		t := newTarget(m, "broker", fmt.Sprint(id), wire.Peer{Host: "b", Port: 9092, NodeID: id})
 		t.now.Reachable, t.signature = VerdictGood, 1
 		t.publish()
 		m.brokers[id] = t

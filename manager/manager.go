@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,7 +82,7 @@ func New(cfg Config) (*Manager, error) {
 	m.leaders.Store(&map[partition]leader{})
 	for s := range cfg.Seeds.All() {
 		peer := wire.Peer{Host: s.Host, Port: s.Port, NodeID: -1}
-		m.now.seeds = append(m.now.seeds, newTarget(m, "seed "+s.String(), peer))
+		m.now.seeds = append(m.now.seeds, newTarget(m, "seed", s.String(), peer))
 	}
 	m.publish()
 	return m, nil
@@ -232,7 +231,7 @@ func (m *Manager) Snapshot() Snapshot {
 		s.Refresh.AnswersRejected[i] = m.rejected[i].Load()
 	}
 	for i, t := range now.seeds {
-		s.Seeds[i] = Seed{Name: strings.TrimPrefix(t.name, "seed "), Target: t.snapshot().Target}
+		s.Seeds[i] = Seed{Name: t.key, Target: t.snapshot().Target}
 	}
 	signatures := make([]uint64, len(now.brokers))
 	for i, t := range now.brokers {

@@ -16,6 +16,7 @@ import (
 type target struct {
 	m         *Manager
 	id        int32         // of the broker; -1 for a seed
+	key       string        // "a:9092" of a seed, "3" of a broker
 	name      string        // "seed a:9092" or "broker 3", for events
 	dialer    wire.Dialer   // the manager's, counting this target's sockets
 	open      atomic.Int64  // sockets open now
@@ -64,9 +65,9 @@ type published struct {
 	signature uint64
 }
 
-func newTarget(m *Manager, name string, peer wire.Peer) *target {
+func newTarget(m *Manager, kind, key string, peer wire.Peer) *target {
 	t := &target{
-		m: m, id: peer.NodeID, name: name, dialer: *m.cfg.Dialer, peer: peer,
+		m: m, id: peer.NodeID, key: key, name: kind + " " + key, dialer: *m.cfg.Dialer, peer: peer,
 		commands: make(chan func()), ended: make(chan struct{}),
 		dialed: make(chan dialResult, 1), checked: make(chan checkResult, 1), shaken: make(chan dialResult, 1),
 		renewed: make(chan renewResult, 1), resolved: make(chan []netip.Addr, 1),
