@@ -81,7 +81,7 @@ func TestFixtureCertificateRotation(t *testing.T) {
 	b := s.Broker(2)
 	old := leafAt(t, b.Addr(sslOnly))
 	end := time.Now().Add(3 * time.Hour).Truncate(time.Second)
-	s.RotateCertificate(t, b, sslOnly, pki.Leaf{CommonName: "broker-2", Hosts: []string{"localhost", "127.0.0.1"}, NotAfter: end})
+	b.RotateCertificate(t, sslOnly, s.CA, pki.Leaf{CommonName: "broker-2", Hosts: []string{"localhost", "127.0.0.1"}, NotAfter: end})
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		leaf := leafAt(t, b.Addr(sslOnly))
 		if leaf.NotAfter.Equal(end) {

@@ -86,6 +86,9 @@ func (r *race) run(ctx context.Context) (outcome, error) {
 		r.start(ctx)
 		timer.Reset(r.dialer.AttemptDelay)
 	}
+	if lastErr == nil { // the time was over before the first attempt
+		lastErr = context.Cause(ctx)
+	}
 	if ctx.Err() != nil && len(r.traces) > 1 {
 		lastErr = fmt.Errorf("none of %d addresses answered: %w", len(r.traces), lastErr)
 	}

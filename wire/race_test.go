@@ -109,6 +109,18 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// TestDialAfterItsContext: whatever ended before the dial began is an error, and no connection.
+func TestDialAfterItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, d := pipes()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if conn, _, err := d.Dial(ctx, wire.Peer{Host: "10.0.0.1", Port: 9092, NodeID: -1}); err == nil || conn != nil {
+			t.Errorf("got a connection %v and the error %v", conn, err)
+		}
+	})
+}
+
 // pipes returns a network with one good broker, id 1 of cluster c, at 10.0.0.1:9092, and a dialer for it.
 func pipes() (*wiretest.Network, *wire.Dialer) {
 	n, cluster := wiretest.NewNetwork(), wiretest.NewCluster("c")

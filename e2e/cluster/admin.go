@@ -79,11 +79,11 @@ func (c *Cluster) Unregister(t testing.TB, id int) {
 	}))
 }
 
-// RotateCertificate gives one listener of a running broker another certificate of the cluster's CA. Common name and hosts must be those of
-// the old one, Kafka refuses any other.
-func (c *Cluster) RotateCertificate(t testing.TB, b *Broker, listener string, leaf pki.Leaf) {
+// RotateCertificate gives one listener of a running broker another certificate, of any CA. Common name and hosts must be those of the old
+// one, Kafka refuses any other.
+func (b *Broker) RotateCertificate(t testing.TB, listener string, ca *pki.CA, leaf pki.Leaf) {
 	t.Helper()
-	pair, err := c.CA.Issue(leaf)
+	pair, err := ca.Issue(leaf)
 	check(t, err)
 	check(t, writePair(b.keystore(listener), pair))
 	key := "listener.name." + strings.ToLower(listener) + ".ssl.keystore.location"
@@ -96,6 +96,22 @@ func (c *Cluster) RotateCertificate(t testing.TB, b *Broker, listener string, le
 		}
 		_, err = responses.On(fmt.Sprint(b.ID), func(r *kadm.AlterConfigsResponse) error { return r.Err })
 		return err
+	}))
+}
+
+// SetPassword changes the password of a user for both kinds of SCRAM.
+func (c *Cluster) SetPassword(t testing.TB, u User) {
+	t.Helper()
+	var changes []kadm.UpsertSCRAM
+	for _, mechanism := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} {
+		changes = append(changes, kadm.UpsertSCRAM{User: u.Name, Mechanism: mechanism, Iterations: 4096, Password: u.Password})
+	}
+	check(t, c.alive(t).ask(adminTimeout, func(ctx context.Context, cl *kgo.Client) error {
+		answers, err := kadm.NewClient(cl).AlterUserSCRAMs(ctx, nil, changes)
+		if err != nil {
+			return err
+		}
+		return answers.Error()
 	}))
 }
 

@@ -32,10 +32,11 @@ type Exporter struct {
 	// Slowest is the longest that a scrape has taken so far.
 	Slowest time.Duration
 
-	t       testing.TB
-	proc    *proc.Process
-	client  *http.Client
-	stopped bool
+	t         testing.TB
+	proc      *proc.Process
+	client    *http.Client
+	forbidden []string
+	stopped   bool
 }
 
 // Start runs the exporter with the flags (besides --web.listen-address) and returns when it serves. When the test ends it gets SIGTERM and
@@ -122,7 +123,9 @@ func (e *Exporter) Stop() {
 }
 
 func (e *Exporter) end(dir string) {
+	e.lookForSecrets()
 	e.Stop()
+	e.inspect("the log", e.Log())
 	if strings.Contains(e.Log(), "DATA RACE") {
 		e.t.Error("the race detector has found something")
 	}

@@ -94,6 +94,17 @@ func (m Metrics) Find(name string, pairs ...string) []Sample {
 	return found
 }
 
+// With returns the samples of all metrics whose labels include all the pairs.
+func (m Metrics) With(pairs ...string) []Sample {
+	var found []Sample
+	for _, s := range m.samples {
+		if s.has(pairs) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
 // Value is the value of the one sample that Find finds; ok is false if there is none, or if there are several.
 func (m Metrics) Value(name string, pairs ...string) (value float64, ok bool) {
 	found := m.Find(name, pairs...)

@@ -19,6 +19,7 @@ func (e *Exporter) Body(path string) (string, int, error) {
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
+	e.inspect("page "+path, string(text))
 	return string(text), resp.StatusCode, err
 }
 

@@ -27,6 +27,7 @@ type KDC struct {
 	// ConfigFile is the krb5.conf that a client and a broker need.
 	ConfigFile string
 	dir        string
+	port       int
 	env        []string
 	proc       *proc.Process
 }
@@ -37,7 +38,7 @@ func Open(dir string) (*KDC, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &KDC{dir: dir, ConfigFile: filepath.Join(dir, "krb5.conf")}
+	k := &KDC{dir: dir, port: port, ConfigFile: filepath.Join(dir, "krb5.conf")}
 	profile := filepath.Join(dir, "kdc.conf")
 	k.env = []string{"KRB5_CONFIG=" + k.ConfigFile, "KRB5_KDC_PROFILE=" + profile}
 	if err := errors.Join(
@@ -49,13 +50,13 @@ func Open(dir string) (*KDC, error) {
 	if err := k.run("kdb5_util", "create", "-s", "-r", Realm, "-P", "master"); err != nil {
 		return nil, err
 	}
-	if err := k.start(port); err != nil {
+	if err := k.Start(); err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-// Close kills the KDC.
+// Close kills the KDC; Start brings it back.
 func (k *KDC) Close() error { return k.proc.Kill() }
 
 // Keytab adds a principal of Realm (without the @) with a random key and returns the file that holds it.
@@ -70,7 +71,17 @@ func (k *KDC) Keytab(principal string) (string, error) {
 	return file, k.run("kadmin.local", "-r", Realm, "ktadd", "-k", file, principal)
 }
 
-func (k *KDC) start(port int) error {
+// StaleKeytab adds a principal and returns a file with a key that it has no more.
+func (k *KDC) StaleKeytab(principal string) (string, error) {
+	file, err := k.Keytab(principal)
+	if err != nil {
+		return "", err
+	}
+	return file, k.run("kadmin.local", "-r", Realm, "ktadd", "-k", file+".new", principal)
+}
+
+// Start launches the KDC and returns when it listens.
+func (k *KDC) Start() error {
 	path, err := find("krb5kdc")
 	if err != nil {
 		return err
@@ -82,7 +93,7 @@ func (k *KDC) start(port int) error {
 	if err != nil {
 		return err
 	}
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	addr := fmt.Sprintf("127.0.0.1:%d", k.port)
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if !k.proc.Running() {
 			return fmt.Errorf("krb5kdc ended:\n%s", k.proc.Log())

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +22,8 @@ type Endpoint struct {
 	mu           sync.Mutex
 	lifetime     time.Duration
 	failing      bool
-	issued, seen int
+	tokens       []string
+	seen         int
 }
 
 // Serve opens a token endpoint on loopback until the test ends. Its tokens are valid for lifetime.
@@ -45,7 +47,14 @@ func (e *Endpoint) SetFailing(failing bool) {
 func (e *Endpoint) Issued() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.issued
+	return len(e.tokens)
+}
+
+// Tokens are those handed out, oldest first.
+func (e *Endpoint) Tokens() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.tokens)
 }
 
 // Seen counts the requests, whatever they were answered.
@@ -78,7 +87,7 @@ func (e *Endpoint) issue(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	e.issued++
+	e.tokens = append(e.tokens, token)
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"access_token": token, "token_type": "Bearer", "expires_in": int(e.lifetime.Seconds()),
