@@ -114,6 +114,35 @@ func failing(id int, reasons []string, phases ...string) condition {
 	}
 }
 
+// accepts wants brokers to accept new connections.
+func accepts(ids ...int) condition { return brokerIs(1, "broker_accepts_connections", ids...) }
+
+// refusing wants a broker to accept no new connections for the reason, in the phase, while the old connection works.
+func refusing(id int, phase, reason string) condition {
+	return func(m exporter.Metrics) error {
+		if err := all(brokerIs(1, "broker_reachable", id), brokerIs(0, "broker_accepts_connections", id))(m); err != nil {
+			return err
+		}
+		gotPhase, got, ok := m.Failing(id)
+		return cause(fmt.Sprintf("broker %d", id), gotPhase, got, ok, []string{reason}, []string{phase})
+	}
+}
+
+// identity wants the exporter to have found out this, and nothing else, about who the brokers are.
+func identity(status string, ids ...int) condition {
+	return each(ids, func(id int) condition {
+		var conditions []condition
+		for _, s := range []string{"verified", "unverified", "wrong"} {
+			want := 0.0
+			if s == status {
+				want = 1
+			}
+			conditions = append(conditions, value(want, "broker_identity", "broker_id", strconv.Itoa(id), "status", s))
+		}
+		return all(conditions...)
+	})
+}
+
 // seedFailing is failing for a seed.
 func seedFailing(seed string, reasons []string, phases ...string) condition {
 	return func(m exporter.Metrics) error {

@@ -20,23 +20,42 @@ import (
 const (
 	sslOnly    = "SSLONLY"    // TLS
 	mutualTLS  = "MUTUALTLS"  // TLS, client certificate required
+	mutual12   = "MUTUAL12"   // the same with TLS 1.2
 	saslPlain  = "SASLPLAIN"  // SASL_PLAINTEXT, all mechanisms
 	saslTLS    = "SASLTLS"    // SASL_SSL, all mechanisms
 	reauth     = "REAUTH"     // SASL_PLAINTEXT, sessions of 5 s
 	expired    = "EXPIRED"    // TLS, certificate of the past
 	wrongName  = "WRONGNAME"  // TLS, certificate for another host
 	foreignTLS = "FOREIGNTLS" // TLS, certificate of another CA
+	rotating   = "ROTATING"   // TLS, client certificate required; a scenario changes its certificates
+	ending     = "ENDING"     // TLS; a scenario lets its certificate end
 )
 
 var allMechanisms = []string{cluster.Plain, cluster.SCRAM256, cluster.SCRAM512, cluster.OAuthBearer, cluster.GSSAPI}
+
+// rotatingUser can log in like userName; a scenario changes its password and leaves the first one behind.
+const (
+	rotatingUser     = "rotating"
+	rotatingPassword = "battery-staple-7Kq3"
+)
 
 // security is a cluster with every listener, and what a client needs to get in. Without MIT Kerberos on the machine kdc is nil, kdcErr
 // says so, and no listener offers GSSAPI.
 type security struct {
 	*cluster.Cluster
-	issuer *oauth.Issuer
-	kdc    *kerberos.KDC
-	kdcErr error
+	issuer  *oauth.Issuer
+	foreign *pki.CA // of the listener foreignTLS
+	kdc     *kerberos.KDC
+	kdcErr  error
+}
+
+// seeds are the brokers by the names that they advertise.
+func (s *security) seeds(listener string) []string {
+	var seeds []string
+	for _, b := range s.Brokers {
+		seeds = append(seeds, b.Advertised(listener))
+	}
+	return seeds
 }
 
 // needKDC fails the test if there is no KDC.
@@ -89,13 +108,12 @@ func openSecured(parent string, opts cluster.Options) (*security, error) {
 	} else if s.kdcErr != nil {
 		return nil, s.kdcErr
 	}
-	foreign, err := pki.NewCA("somebody else")
-	if err != nil {
+	if s.foreign, err = pki.NewCA("somebody else"); err != nil {
 		return nil, err
 	}
 	opts.OAuth, opts.KDC = s.issuer, s.kdc
-	opts.Users = []cluster.User{{Name: userName, Password: userPassword}}
-	opts.Listeners = securedListeners(foreign, mechanisms)
+	opts.Users = []cluster.User{{Name: userName, Password: userPassword}, {Name: rotatingUser, Password: rotatingPassword}}
+	opts.Listeners = securedListeners(s.foreign, mechanisms)
 	if s.Cluster, err = cluster.Open(opts); err != nil && s.kdc != nil {
 		_ = s.kdc.Close()
 	}
@@ -111,12 +129,15 @@ func securedListeners(foreign *pki.CA, mechanisms []string) []cluster.Listener {
 	return []cluster.Listener{
 		{Name: sslOnly, Protocol: "SSL", Advertise: localhost},
 		{Name: mutualTLS, Protocol: "SSL", ClientAuth: true, Advertise: localhost},
+		{Name: mutual12, Protocol: "SSL", ClientAuth: true, Advertise: localhost, Config: map[string]string{"ssl.enabled.protocols": "TLSv1.2"}},
 		{Name: saslPlain, Protocol: "SASL_PLAINTEXT", Mechanisms: mechanisms, Advertise: localhost},
 		{Name: saslTLS, Protocol: "SASL_SSL", Mechanisms: mechanisms, Advertise: localhost},
 		{Name: reauth, Protocol: "SASL_PLAINTEXT", Mechanisms: allMechanisms[:4], Advertise: localhost, Config: session},
 		{Name: expired, Protocol: "SSL", Leaf: past, Advertise: localhost},
 		{Name: wrongName, Protocol: "SSL", Leaf: &pki.Leaf{CommonName: "b.test", Hosts: []string{"b.test"}}, Advertise: localhost},
 		{Name: foreignTLS, Protocol: "SSL", CA: foreign, Advertise: localhost},
+		{Name: rotating, Protocol: "SSL", ClientAuth: true, Advertise: localhost},
+		{Name: ending, Protocol: "SSL", Advertise: localhost},
 	}
 }
 

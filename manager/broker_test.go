@@ -60,7 +60,7 @@ func TestFlappingConnectionIsNoLoop(t *testing.T) {
 func TestSilentBroker(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		w.start()
-		silent := func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.Silence }
+		silent := func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.ErrSilence }
 		w.brokers[2].On(kmsg.Metadata, silent)
 		w.brokers[2].On(kmsg.ApiVersions, silent)
 		w.after(15 * time.Second)

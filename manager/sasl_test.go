@@ -113,7 +113,7 @@ func TestSlowSASL(t *testing.T) {
 	inWorld(t, 10, func(w *world) {
 		w.withSASL(wiretest.NewAccounts("right", 0, 0), "right")
 		for id := int32(8); id <= 10; id++ {
-			w.brokers[id].On(kmsg.SASLAuthenticate, func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.Silence })
+			w.brokers[id].On(kmsg.SASLAuthenticate, func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.ErrSilence })
 		}
 		w.start()
 		w.after(20 * time.Second)

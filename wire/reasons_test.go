@@ -88,8 +88,7 @@ func (s *stage) good() []tls.Certificate {
 	return []tls.Certificate{s.ca.Issue(time.Now().Add(time.Hour), "127.0.0.1")}
 }
 
-func hang(wiretest.Request) (kmsg.Response, error)   { return nil, wiretest.Hang }
-func silent(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.Silence }
+func silent(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.ErrSilence }
 
 // reasonCases provoke every reason over a real socket. invalid_address is the manager's: nothing is dialed for it.
 var reasonCases = []struct {

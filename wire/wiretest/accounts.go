@@ -54,7 +54,7 @@ func (b *Broker) Require(a *Accounts) {
 		b.On(key, func(r Request) (kmsg.Response, error) {
 			end, ok := r.Session.Values["authenticated"].(time.Time)
 			if !ok || !end.IsZero() && time.Now().After(end) {
-				return nil, Hang
+				return nil, ErrHang
 			}
 			return b.Well(r)
 		})

@@ -17,8 +17,8 @@ import (
 
 // What a Script may return instead of an answer.
 var (
-	Silence = errors.New("do not answer, go on reading")
-	Hang    = errors.New("close the connection")
+	ErrSilence = errors.New("do not answer, go on reading")
+	ErrHang    = errors.New("close the connection")
 )
 
 // Request is one request as a broker sees it.
@@ -37,7 +37,7 @@ type Session struct {
 // softwareWord is what brokers accept as the name and the version of a client (KIP-511).
 var softwareWord = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
 
-// Script answers one request, or returns Silence, Hang or Raw.
+// Script answers one request, or returns ErrSilence, ErrHang or a Raw.
 type Script func(r Request) (kmsg.Response, error)
 
 // Raw is an answer of bytes that are sent as they are, length and correlation id included.
@@ -92,7 +92,7 @@ func (b *Broker) Serve(conn net.Conn) {
 		answer, err := b.answer(session, frame)
 		var raw Raw
 		switch {
-		case errors.Is(err, Silence):
+		case errors.Is(err, ErrSilence):
 			continue
 		case errors.As(err, &raw):
 			answer = raw
@@ -161,7 +161,7 @@ func (b *Broker) respond(r Request, known bool) (kmsg.Response, error) {
 	case script != nil:
 		return script(r)
 	case !known && r.Key() != kmsg.ApiVersions.Int16():
-		return nil, Hang // as Kafka does
+		return nil, ErrHang // as Kafka does
 	}
 	return b.Well(r)
 }
@@ -193,7 +193,7 @@ func (b *Broker) Well(r Request) (kmsg.Response, error) {
 		resp.ErrorCode = kerr.IllegalSaslState.Code
 		return resp, nil
 	}
-	return nil, Hang
+	return nil, ErrHang
 }
 
 func (b *Broker) apiVersions(version int16) *kmsg.ApiVersionsResponse {
