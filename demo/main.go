@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,25 +18,26 @@ const deadSeed = "127.0.0.1:1"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "demo: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) error {
+// run runs the cluster and the exporter until ctx ends; args are more flags of the exporter.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	cluster, err := startCluster(ctx)
 	if err != nil {
 		return err
 	}
 	defer cluster.close()
-	fmt.Printf(introduction, cluster.good, deadSeed)
-	args := []string{
+	fmt.Fprintf(stdout, introduction, cluster.good, deadSeed)
+	flags := []string{
 		"--kafka.cluster=demo", "--kafka.brokers-expected=3",
 		"--kafka.seed=" + cluster.good, "--kafka.seed=" + deadSeed,
 		"--check.interval=2s", "--metadata.refresh-interval=10s", "--backoff.max=5s", "--handshake.interval=15s",
 	}
-	if code := app.Run(ctx, append(args, os.Args[1:]...), os.Stdout, os.Stderr); code != 0 {
+	if code := app.Run(ctx, append(flags, args...), stdout, stderr); code != 0 {
 		return fmt.Errorf("the exporter ended with status %d", code)
 	}
 	return nil
