@@ -158,6 +158,16 @@ var reasonCases = []struct {
 		s.says("\x00\x00\x00\x0a\x00\x00\x00\x01\x00\x23")
 		s.trust(s.ca, nil)
 	}},
+	{"TLS to a Kafka listener without TLS", "tls: peer_is_plaintext", func(s *stage) {
+		b := s.broker(wiretest.Common)
+		s.listen(func(conn net.Conn) {
+			first := make([]byte, 1)
+			if _, err := conn.Read(first); err == nil && first[0] == 0 { // a ClientHello is too long a frame
+				b.Serve(&prefixed{conn, first})
+			}
+		})
+		s.trust(s.ca, nil)
+	}},
 	{"TLS to an HTTP server", "tls: peer_speaks_http", func(s *stage) {
 		s.says("HTTP/1.1 400 Bad Request\r\n\r\n")
 		s.trust(s.ca, nil)
@@ -263,6 +273,21 @@ var reasonCases = []struct {
 		s.password("right")
 		s.peer.NodeID = -1
 	}},
+}
+
+// prefixed is a connection whose first bytes have been looked at.
+type prefixed struct {
+	net.Conn
+	seen []byte
+}
+
+func (p *prefixed) Read(b []byte) (int, error) {
+	if len(p.seen) == 0 {
+		return p.Conn.Read(b)
+	}
+	n := copy(b, p.seen)
+	p.seen = p.seen[n:]
+	return n, nil
 }
 
 // otherMechanism is one that the scripted brokers do not offer.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -27,8 +26,8 @@ func (a *attempt) handshake(ctx context.Context) error {
 	if ctx.Err() != nil && err != nil {
 		err = fmt.Errorf("the TLS handshake was not answered: %w", context.Cause(ctx))
 	}
-	if errors.Is(err, net.ErrClosed) || isEOF(err) {
-		err = fmt.Errorf("the peer closed the connection during the TLS handshake; the listener may be without TLS: %w", err)
+	if isEOF(err) || err != nil && classifyNet(err) == ReasonReset {
+		err = a.explainHangup(ctx, err)
 	}
 	if err != nil {
 		return err
@@ -40,6 +39,25 @@ func (a *attempt) handshake(ctx context.Context) error {
 		return because(ReasonCertificateExpired, "the certificate ended at %s", leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
 	return nil
+}
+
+// explainHangup finds out what it means that the peer ended the connection instead of answering the ClientHello. A Kafka
+// listener without TLS does so, as it takes the ClientHello for a frame of 369 MB; asked without TLS, it answers.
+func (a *attempt) explainHangup(ctx context.Context, hangup error) error {
+	_ = a.raw.Close()
+	raw, err := a.dialer.DialAddress(ctx, a.address)
+	if err == nil {
+		a.raw = raw
+		conn := newConn(raw, a.dialer.ClientID)
+		conn.Peer = Peer{NodeID: -1}
+		_, _, err = conn.askVersions(ctx, a.dialer.SoftwareVersion)
+		conn.Close()
+		<-conn.Ended()
+	}
+	if err == nil {
+		return because(ReasonPeerIsPlaintext, "the peer ended the connection during the TLS handshake, and speaks Kafka without TLS on the same port: %w", hangup)
+	}
+	return fmt.Errorf("the peer ended the connection during the TLS handshake: %w", hangup)
 }
 
 // noteRequest returns a copy of config that notes whether the peer asks for a client certificate, and else answers as
