@@ -3,7 +3,7 @@ package manager
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
+	"hash/maphash"
 	"net/netip"
 	"slices"
 	"time"
@@ -164,22 +164,25 @@ func (t *target) noteView(view wire.View) {
 	t.signature, t.now.Reports = signature, count
 }
 
-// signatureOf hashes the list of brokers that serve, whatever its order, and counts them. Fenced brokers are left out:
-// while a cluster is upgraded, only some of its brokers can name them.
+// signatureOf hashes the set of brokers that serve, and counts them. Fenced brokers are left out: while a cluster is upgraded,
+// only some of its brokers can name them. The order does not matter, so the hashes of the members are added up.
 func signatureOf(view wire.View) (signature uint64, count int) {
-	var lines []string
 	for _, b := range view.Brokers {
 		if !b.Fenced {
-			lines = append(lines, fmt.Sprintf("%d %s %d\n", b.ID, b.Host, b.Port))
+			signature += maphash.Comparable(signatureSeed, member{b.ID, b.Host, b.Port})
+			count++
 		}
 	}
-	slices.Sort(lines)
-	h := fnv.New64a()
-	for _, line := range lines {
-		_, _ = h.Write([]byte(line))
-	}
-	return h.Sum64(), len(lines)
+	return max(signature, 1), count // 0 is for no answer yet
 }
+
+type member struct {
+	id   int32
+	host string
+	port int
+}
+
+var signatureSeed = maphash.MakeSeed()
 
 // judge sets the verdict on reaching the target; nil is the good one. A change is an event, and news for the rounds.
 func (t *target) judge(err *wire.Error) {
