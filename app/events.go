@@ -171,4 +171,5 @@ var eventWords = map[manager.EventKind]words{
 	manager.EventAnswerRejected:  {"answer not accepted", level.Warn},
 	manager.EventFenced:          {"broker is fenced by the cluster", level.Warn},
 	manager.EventUnfenced:        {"broker is no longer fenced", level.Info},
+	manager.EventLoopback:        {"broker advertises a loopback address, which leads every client to its own host; set advertised.listeners", level.Warn},
 }

@@ -63,7 +63,7 @@ func TestEventLine(t *testing.T) {
 }
 
 func TestEveryKindHasWords(t *testing.T) {
-	for kind := range manager.EventUnfenced + 1 {
+	for kind := range manager.EventLoopback + 1 {
 		if eventWords[kind].text == "" || eventWords[kind].level == nil {
 			t.Errorf("an event of kind %d has no words", kind)
 		}

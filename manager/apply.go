@@ -2,8 +2,10 @@ package manager
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"kafka_connection_exporter/wire"
@@ -53,6 +55,7 @@ func (m *Manager) applyBroker(b wire.BrokerInfo, knowsFenced bool) {
 		t.emit(EventBrokerAdded, nil)
 		m.start(t)
 	}
+	m.noteLoopback(t, b)
 	fenced := VerdictUnknown
 	if knowsFenced {
 		fenced = VerdictGood
@@ -66,6 +69,26 @@ func (m *Manager) applyBroker(b wire.BrokerInfo, knowsFenced bool) {
 		delete(m.absent, b.ID)
 	}
 	t.do(func() { t.update(b, fenced) })
+}
+
+// noteLoopback reports a broker whose advertised address leads every client to the client's own host, once per address. Where
+// a seed is a loopback address too, that is what the user wants.
+func (m *Manager) noteLoopback(t *target, b wire.BrokerInfo) {
+	if !isLoopback(b.Host) || m.loopback[b.ID] == b.Host {
+		return
+	}
+	for s := range m.cfg.Seeds.All() {
+		if isLoopback(s.Host) {
+			return
+		}
+	}
+	m.loopback[b.ID] = b.Host
+	m.emit(Event{Kind: EventLoopback, Target: t.name, Address: b.Host})
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // update is what the metadata says about a broker, told to its owner.
@@ -141,6 +164,7 @@ func (m *Manager) forget(t *target) {
 	delete(m.brokers, id)
 	delete(m.absent, id)
 	delete(m.gone, id)
+	delete(m.loopback, id)
 	m.emit(Event{Kind: EventBrokerForgotten, Target: t.name})
 	t.stop()
 }

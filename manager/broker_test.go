@@ -185,6 +185,21 @@ func TestAddressThatMustNotBeDialed(t *testing.T) {
 	}
 }
 
+// TestLoopback: it is reported once, and only where no seed is one.
+func TestLoopback(t *testing.T) {
+	for seeds, want := range map[string]int{"b1:9092": 1, "b1:9092,127.0.0.1:9092": 0} {
+		inWorld(t, 1, func(w *world) {
+			w.cfg.Seeds = w.seeds(seeds)
+			w.cluster.SetMember(5, wiretest.Member{Host: "localhost", Port: 9092})
+			w.start()
+			w.after(5 * time.Minute)
+			if n := w.events.count(EventLoopback, "broker 5"); n != want {
+				t.Errorf("seeds %s: reported %d times, want %d", seeds, n, want)
+			}
+		})
+	}
+}
+
 // TestNameThatMoved: the name's addresses no longer hold the one that we are connected to.
 func TestNameThatMoved(t *testing.T) {
 	inWorld(t, 2, func(w *world) {

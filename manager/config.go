@@ -60,6 +60,7 @@ const (
 	EventAnswerRejected                   // a target's answer was not accepted
 	EventFenced                           // the cluster fenced a broker
 	EventUnfenced                         // and lifted it
+	EventLoopback                         // a broker advertises a loopback address although no seed is one
 )
 
 // Event is one change of state.

@@ -37,6 +37,7 @@ type Manager struct {
 	brokers  map[int32]*target
 	absent   map[int32]time.Time // when a broker left the metadata
 	retired  map[int32]bool      // forgotten after the retention, and still listed as fenced
+	loopback map[int32]string    // loopback addresses that have been reported
 	gone     map[int32]int       // rounds in a row that say it is no longer registered
 	now      index               // what is published
 	round    *round              // nil between rounds
@@ -74,6 +75,7 @@ func New(cfg Config) (*Manager, error) {
 		brokers:    make(map[int32]*target),
 		absent:     make(map[int32]time.Time),
 		retired:    make(map[int32]bool),
+		loopback:   make(map[int32]string),
 		gone:       make(map[int32]int),
 	}
 	if cfg.ClusterID != "" {
