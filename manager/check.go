@@ -43,7 +43,7 @@ func (t *target) scheduleCheck() {
 		interval = t.m.cfg.SeedCheckInterval
 	}
 	if interval > 0 {
-		t.checkAt.Reset(jitter(interval, 0.9, 1, t.m.random()))
+		t.checkAt.Reset(max(jitter(interval, 0.9, 1, t.m.random()), time.Until(t.mutedUntil)))
 	}
 }
 
@@ -77,9 +77,10 @@ func (t *target) answer(a answer) {
 }
 
 // check asks the broker for its view of the cluster, once at a time, with a deadline: it is the heartbeat, the refresh
-// and the proof of a new connection alike.
+// and the proof of a new connection alike. A broker that throttles us answers nothing before that is over (KIP-219), so it
+// is not asked.
 func (t *target) check() {
-	if t.conn == nil || t.checking || t.conn.Err() != nil {
+	if t.conn == nil || t.checking || t.conn.Err() != nil || time.Now().Before(t.mutedUntil) {
 		return
 	}
 	t.checking = true
@@ -106,6 +107,7 @@ func (t *target) onChecked(r checkResult) {
 		return // replaced meanwhile; the new connection has its own check
 	}
 	t.checking = false
+	t.mutedUntil = time.Now().Add(r.view.Throttle)
 	t.scheduleCheck()
 	switch {
 	case err == nil:

@@ -193,7 +193,7 @@ func (t *target) disconnect(cause Cause) {
 
 // drop forgets the shared connection, and what was planned for it.
 func (t *target) drop() {
-	t.conn, t.checking, t.renewing = nil, false, false
+	t.conn, t.checking, t.renewing, t.mutedUntil = nil, false, false, time.Time{}
 	t.renewAt.Stop()
 	if !t.isSeed() {
 		t.checkAt.Stop()

@@ -39,6 +39,7 @@ type target struct {
 	leases     int
 	asks       []chan<- answer  // rounds that wait for an answer
 	waiters    map[*waiter]bool // lease holders that wait for a connection
+	mutedUntil time.Time        // the broker throttles conn until then
 	checking   bool             // a check is under way
 	retryAt    *time.Timer      // ends StateBackoff
 	checkAt    *time.Timer

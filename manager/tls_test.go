@@ -84,6 +84,40 @@ func TestNeverMoreThanTwoSockets(t *testing.T) {
 	})
 }
 
+// TestThrottledBrokerIsNotSilent: while a broker throttles us it answers nothing, and is not taken for dead.
+func TestThrottledBrokerIsNotSilent(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		b := w.brokers[2]
+		var mutedUntil time.Time
+		b.On(kmsg.Metadata, func(r wiretest.Request) (kmsg.Response, error) {
+			time.Sleep(time.Until(mutedUntil))
+			mutedUntil = time.Now().Add(20 * time.Second)
+			resp, err := b.Well(r)
+			resp.(*kmsg.MetadataResponse).ThrottleMillis = 20_000
+			return resp, err
+		})
+		w.cfg.Dialer.Timeout = time.Minute // the identity phase asks first, and the check waits behind it
+		w.cfg.CheckTimeout = 21 * time.Second
+		w.start()
+		w.after(30 * time.Second)
+		w.wantReady(2)
+		b.On(kmsg.Metadata, func(r wiretest.Request) (kmsg.Response, error) {
+			if time.Now().Before(mutedUntil) {
+				t.Error("it was asked while it throttled")
+			}
+			mutedUntil = time.Now().Add(20 * time.Second)
+			resp, err := b.Well(r)
+			resp.(*kmsg.MetadataResponse).ThrottleMillis = 20_000
+			return resp, err
+		})
+		w.after(10 * time.Minute)
+		w.wantReady(2)
+		if n := w.net.Dials(address(2)); n != 1 {
+			t.Errorf("%d dials", n)
+		}
+	})
+}
+
 // TestThrottle: what brokers ask us to wait is added up.
 func TestThrottle(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
