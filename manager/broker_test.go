@@ -77,6 +77,27 @@ func TestSilentBroker(t *testing.T) {
 	})
 }
 
+// TestStalledProcess: after this process was stopped, a deadline that came far too late says nothing about the broker. A
+// second one in a row does.
+func TestStalledProcess(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.start()
+		target := w.m.index.Load().byID[2]
+		late := func() {
+			err := wire.AsError(wire.PhaseRequest, context.DeadlineExceeded)
+			target.do(func() { target.onChecked(checkResult{conn: target.conn, err: err, took: time.Minute}) })
+			synctest.Wait()
+		}
+		late()
+		w.wantReady(2)
+		silent := func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.ErrSilence }
+		w.brokers[2].On(kmsg.Metadata, silent)
+		late()
+		late()
+		w.wantBrokerFailing(2, "request timeout")
+	})
+}
+
 // TestBrokerLeavesAndReturns: it stays, marked, with its checks; after the retention all of it goes.
 func TestBrokerLeavesAndReturns(t *testing.T) {
 	inWorld(t, 3, func(w *world) {

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"net/netip"
@@ -98,7 +99,23 @@ func (t *target) check() {
 	})
 }
 
+// stall is how late a deadline must come for the process itself to be suspected, not the broker: stopped, starved, or on a
+// machine that was moved.
+const stall = time.Second
+
+// stalled says whether a check ran into its deadline while this process did not run. It proves nothing, and is repeated once.
+func (t *target) stalled(r checkResult) bool {
+	late := errors.Is(r.err, context.DeadlineExceeded) && r.took >= t.m.cfg.CheckTimeout+stall
+	t.repeated = late && !t.repeated
+	return t.repeated
+}
+
 func (t *target) onChecked(r checkResult) {
+	if r.conn == t.conn && t.stalled(r) {
+		t.checking = false
+		t.check()
+		return
+	}
 	err := t.verify(r)
 	if err != nil {
 		t.now.RequestFailures[err.Reason]++

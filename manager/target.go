@@ -40,6 +40,7 @@ type target struct {
 	asks       []chan<- answer  // rounds that wait for an answer
 	waiters    map[*waiter]bool // lease holders that wait for a connection
 	mutedUntil time.Time        // the broker throttles conn until then
+	repeated   bool             // the check under way repeats one that proved nothing
 	checking   bool             // a check is under way
 	retryAt    *time.Timer      // ends StateBackoff
 	checkAt    *time.Timer
