@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 	for version, s := range secured {
 		report(version+", secured", s.close(code != 0))
 	}
+	for version, c := range authorized {
+		report(version+", with authorizer", c.Close(code != 0))
+	}
 	exporter.Cleanup()
 	if scratchDir != "" {
 		_ = os.RemoveAll(scratchDir)

@@ -26,12 +26,17 @@ const (
 
 // flags are the fast intervals, the seeds, and more flags that win.
 func flags(seeds []string, more ...string) []string {
-	return append([]string{
+	fast := []string{
 		"--kafka.seed=" + strings.Join(seeds, ","),
 		"--check.interval=1s", "--check.timeout=2s", "--connect.timeout=3s",
 		"--metadata.refresh-interval=2s", "--backoff.max=2s", "--handshake.interval=0s",
 		"--log.level=debug",
-	}, more...)
+	}
+	name := func(flag string) string { before, _, _ := strings.Cut(flag, "="); return before }
+	replaced := func(flag string) bool {
+		return slices.ContainsFunc(more, func(m string) bool { return name(m) == name(flag) })
+	}
+	return append(slices.DeleteFunc(fast, replaced), more...)
 }
 
 // condition is what a scrape must show; the error says what is missing.

@@ -8,6 +8,8 @@
 // franz-go's kadm, and sockets are counted in /proc.
 //
 // Clusters are shared between scenarios, one per version; a scenario leaves its cluster as broken as it likes, the next one heals it first.
+// Another one per version, securedCluster, has every kind of listener. Scenarios that take their time with it run in parallel, after all
+// others; they stop no broker, and what they change is on a listener or with a user of their own.
 //
 // Environment:
 //

@@ -46,7 +46,7 @@ func TestFixtureMisrouting(t *testing.T) {
 	proxy.Swap(proxies[0], proxies[1])
 	behind(2)
 
-	second := cluster.Start(t, cluster.Options{Version: cluster.V44, Brokers: 1})
+	second := shared(t, cluster.V39)
 	seed := proxy.Start(t, c.Broker(1).Addr("PLAINTEXT"))
 	if id := clusterID(t, seed.Addr); id != c.ID {
 		t.Errorf("cluster id by the proxy is %s, want %s", id, c.ID)

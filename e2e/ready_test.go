@@ -19,7 +19,8 @@ func TestAllReady(t *testing.T) {
 			c := shared(t, version)
 			start := time.Now()
 			e := exporter.Start(t, flags(c.Addrs("PLAINTEXT"), "--kafka.brokers-expected=3")...)
-			m := e.WaitFor(settleTimeout, all(ready(c.IDs()...), value(1, "up"), value(3, "brokers"), value(3, "seeds")))
+			m := e.WaitFor(settleTimeout, all(ready(c.IDs()...), value(1, "up"), value(3, "brokers"), value(3, "seeds"),
+				identity("verified", c.IDs()...), fences(c)))
 			t.Logf("serving after %v, ready after %v", e.Serving, time.Since(start))
 			if named := c.Broker(1).Named(t); !slices.Equal(named, c.IDs()) {
 				t.Fatalf("kadm: the cluster names %v", named)

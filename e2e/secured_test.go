@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -23,6 +24,8 @@ const (
 	mutual12   = "MUTUAL12"   // the same with TLS 1.2
 	saslPlain  = "SASLPLAIN"  // SASL_PLAINTEXT, all mechanisms
 	saslTLS    = "SASLTLS"    // SASL_SSL, all mechanisms
+	plainOnly  = "PLAINONLY"  // SASL_PLAINTEXT, PLAIN alone
+	changing   = "CHANGING"   // SASL_PLAINTEXT, SCRAM-SHA-512; a scenario changes the password of rotatingUser
 	reauth     = "REAUTH"     // SASL_PLAINTEXT, sessions of 5 s
 	expired    = "EXPIRED"    // TLS, certificate of the past
 	wrongName  = "WRONGNAME"  // TLS, certificate for another host
@@ -37,6 +40,12 @@ var allMechanisms = []string{cluster.Plain, cluster.SCRAM256, cluster.SCRAM512, 
 const (
 	rotatingUser     = "rotating"
 	rotatingPassword = "battery-staple-7Kq3"
+)
+
+// lateBroker lets clients with wrong credentials wait for the answer, longer than the 100 ms of the others.
+const (
+	lateBroker = 3
+	lateBy     = 1200 * time.Millisecond
 )
 
 // security is a cluster with every listener, and what a client needs to get in. Without MIT Kerberos on the machine kdc is nil, kdcErr
@@ -114,6 +123,12 @@ func openSecured(parent string, opts cluster.Options) (*security, error) {
 	opts.OAuth, opts.KDC = s.issuer, s.kdc
 	opts.Users = []cluster.User{{Name: userName, Password: userPassword}, {Name: rotatingUser, Password: rotatingPassword}}
 	opts.Listeners = securedListeners(s.foreign, mechanisms)
+	opts.BrokerConfig = func(id int) map[string]string {
+		if id != lateBroker {
+			return nil
+		}
+		return map[string]string{"connection.failed.authentication.delay.ms": strconv.Itoa(int(lateBy.Milliseconds()))}
+	}
 	if s.Cluster, err = cluster.Open(opts); err != nil && s.kdc != nil {
 		_ = s.kdc.Close()
 	}
@@ -132,6 +147,8 @@ func securedListeners(foreign *pki.CA, mechanisms []string) []cluster.Listener {
 		{Name: mutual12, Protocol: "SSL", ClientAuth: true, Advertise: localhost, Config: map[string]string{"ssl.enabled.protocols": "TLSv1.2"}},
 		{Name: saslPlain, Protocol: "SASL_PLAINTEXT", Mechanisms: mechanisms, Advertise: localhost},
 		{Name: saslTLS, Protocol: "SASL_SSL", Mechanisms: mechanisms, Advertise: localhost},
+		{Name: plainOnly, Protocol: "SASL_PLAINTEXT", Mechanisms: []string{cluster.Plain}, Advertise: localhost},
+		{Name: changing, Protocol: "SASL_PLAINTEXT", Mechanisms: []string{cluster.SCRAM512}, Advertise: localhost},
 		{Name: reauth, Protocol: "SASL_PLAINTEXT", Mechanisms: allMechanisms[:4], Advertise: localhost, Config: session},
 		{Name: expired, Protocol: "SSL", Leaf: past, Advertise: localhost},
 		{Name: wrongName, Protocol: "SSL", Leaf: &pki.Leaf{CommonName: "b.test", Hosts: []string{"b.test"}}, Advertise: localhost},
@@ -143,12 +160,22 @@ func securedListeners(foreign *pki.CA, mechanisms []string) []cluster.Listener {
 
 func localhost(_, port int) string { return fmt.Sprintf("localhost:%d", port) }
 
-// authorizedCluster is one broker of any version with an authorizer and no ACL; saslPlain takes PLAIN.
+var authorized = map[string]*cluster.Cluster{}
+
+// authorizedCluster is one broker of any version with an authorizer and no ACL, which scenarios share; saslPlain takes PLAIN.
 func authorizedCluster(t *testing.T, version string) *cluster.Cluster {
 	t.Helper()
-	return cluster.Start(t, cluster.Options{
+	if c := authorized[version]; c != nil {
+		return c
+	}
+	c, err := cluster.Open(cluster.Options{
 		Version: version, Brokers: 1, Authorizer: true,
 		Users:     []cluster.User{{Name: userName, Password: userPassword}},
 		Listeners: []cluster.Listener{{Name: saslPlain, Protocol: "SASL_PLAINTEXT", Mechanisms: []string{cluster.Plain}}},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	authorized[version] = c
+	return c
 }

@@ -102,17 +102,16 @@ func (b *Broker) RotateCertificate(t testing.TB, listener string, ca *pki.CA, le
 // SetPassword changes the password of a user for both kinds of SCRAM.
 func (c *Cluster) SetPassword(t testing.TB, u User) {
 	t.Helper()
-	var changes []kadm.UpsertSCRAM
 	for _, mechanism := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} {
-		changes = append(changes, kadm.UpsertSCRAM{User: u.Name, Mechanism: mechanism, Iterations: 4096, Password: u.Password})
+		change := kadm.UpsertSCRAM{User: u.Name, Mechanism: mechanism, Iterations: 4096, Password: u.Password}
+		check(t, c.alive(t).ask(adminTimeout, func(ctx context.Context, cl *kgo.Client) error {
+			answers, err := kadm.NewClient(cl).AlterUserSCRAMs(ctx, nil, []kadm.UpsertSCRAM{change})
+			if err != nil {
+				return err
+			}
+			return answers.Error()
+		}))
 	}
-	check(t, c.alive(t).ask(adminTimeout, func(ctx context.Context, cl *kgo.Client) error {
-		answers, err := kadm.NewClient(cl).AlterUserSCRAMs(ctx, nil, changes)
-		if err != nil {
-			return err
-		}
-		return answers.Error()
-	}))
 }
 
 // learnID asks for the cluster id, which ZooKeeper clusters choose for themselves.

@@ -53,6 +53,26 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// witness is a test that only notes that it has failed.
+type witness struct {
+	testing.TB
+	failed bool
+}
+
+func (w *witness) Helper()               {}
+func (w *witness) Errorf(string, ...any) { w.failed = true }
+
+// TestInspect: a forbidden secret is found wherever it stands, and nothing else is.
+func TestInspect(t *testing.T) {
+	for text, want := range map[string]bool{`err="password hunter2-hunter2"`: true, "": false, "hunter2": false} {
+		w := &witness{}
+		e := &Exporter{t: w, forbidden: []string{"first-secret", "hunter2-hunter2"}}
+		if e.inspect("the log", text); w.failed != want {
+			t.Errorf("inspect %q: failed %v, want %v", text, w.failed, want)
+		}
+	}
+}
+
 // TestSockets: an own connection is found by its address, and no longer after it was closed.
 func TestSockets(t *testing.T) {
 	for _, host := range []string{"127.0.0.1:0", "[::1]:0"} {

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"kafka_connection_exporter/e2e/freeport"
@@ -30,6 +32,7 @@ type KDC struct {
 	port       int
 	env        []string
 	proc       *proc.Process
+	mu         sync.Mutex // one change of the database at a time
 }
 
 // Open makes a database in dir and starts a KDC on loopback, TCP only. The caller closes it.
@@ -59,8 +62,16 @@ func Open(dir string) (*KDC, error) {
 // Close kills the KDC; Start brings it back.
 func (k *KDC) Close() error { return k.proc.Kill() }
 
+// Pause sends SIGSTOP: the kernel still accepts connections, nobody answers.
+func (k *KDC) Pause() error { return k.proc.Signal(syscall.SIGSTOP) }
+
+// Resume sends SIGCONT.
+func (k *KDC) Resume() error { return k.proc.Signal(syscall.SIGCONT) }
+
 // Keytab adds a principal of Realm (without the @) with a random key and returns the file that holds it.
 func (k *KDC) Keytab(principal string) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	file := filepath.Join(k.dir, strings.ReplaceAll(principal, "/", "_")+".keytab")
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
@@ -77,11 +88,21 @@ func (k *KDC) StaleKeytab(principal string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return file, k.run("kadmin.local", "-r", Realm, "ktadd", "-k", file+".new", principal)
+	return file, k.Rekey(principal, file+".new")
 }
 
-// Start launches the KDC and returns when it listens.
+// Rekey gives a principal another key, which is added to the file alone.
+func (k *KDC) Rekey(principal, file string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.run("kadmin.local", "-r", Realm, "ktadd", "-k", file, principal)
+}
+
+// Start launches the KDC unless it runs, and returns when it listens.
 func (k *KDC) Start() error {
+	if k.proc != nil && k.proc.Running() {
+		return nil
+	}
 	path, err := find("krb5kdc")
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package oauth
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -17,13 +18,13 @@ type Endpoint struct {
 	// URL takes POST requests with HTTP basic authentication or client_id and client_secret in the form.
 	URL string
 
-	issuer       *Issuer
-	id, secret   string
-	mu           sync.Mutex
-	lifetime     time.Duration
-	failing      bool
-	tokens       []string
-	seen         int
+	issuer          *Issuer
+	id, secret      string
+	mu              sync.Mutex
+	lifetime        time.Duration
+	failing, silent bool
+	tokens          []string
+	seen            int
 }
 
 // Serve opens a token endpoint on loopback until the test ends. Its tokens are valid for lifetime.
@@ -41,6 +42,13 @@ func (e *Endpoint) SetFailing(failing bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.failing = failing
+}
+
+// SetSilent makes the endpoint accept requests and answer none, or stop doing so.
+func (e *Endpoint) SetSilent(silent bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.silent = silent
 }
 
 // Issued counts the tokens handed out.
@@ -66,6 +74,11 @@ func (e *Endpoint) Seen() int {
 
 // ServeHTTP answers one request for a token.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if e.mute() {
+		_, _ = io.Copy(io.Discard, r.Body) // or nobody would notice that the client has gone
+		<-r.Context().Done()
+		return
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.seen++
@@ -79,6 +92,12 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		e.issue(w, r)
 	}
+}
+
+func (e *Endpoint) mute() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.silent
 }
 
 func (e *Endpoint) issue(w http.ResponseWriter, r *http.Request) {
