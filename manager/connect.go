@@ -124,7 +124,12 @@ func (t *target) recordTrace(r dialResult) {
 // countFailure accounts for an attempt, or a connection that never proved itself, that failed.
 func (t *target) countFailure(err *wire.Error) {
 	t.now.PhaseFailures[err.Phase]++
-	if err.Reason == wire.ReasonCredentialsRejected && !errors.Is(err, errHeldBack) {
+	t.countRejection(err)
+}
+
+// countRejection accounts for a broker's no to the credentials. Being held back is none.
+func (t *target) countRejection(err *wire.Error) {
+	if err != nil && err.Reason == wire.ReasonCredentialsRejected && !errors.Is(err, errHeldBack) {
 		t.now.AuthFailures++
 	}
 }
@@ -158,7 +163,10 @@ func (t *target) wait(d time.Duration) {
 func (t *target) onLost() {
 	conn, lived := t.conn, time.Since(t.connSince)
 	cause := CauseError
-	if conn.ClosedByPeer() {
+	switch {
+	case t.renewing: // the broker closes the connection of who could not renew
+		cause = CauseReauthentication
+	case conn.ClosedByPeer():
 		cause = CauseRemote
 	}
 	t.disconnect(cause)

@@ -97,13 +97,27 @@ func (t *target) onRenewDue() {
 // onRenewed goes on with the renewed session, or replaces the connection: an end of the session is not a failure of the
 // broker, and whether the credentials still are good is for the new connection to find out.
 func (t *target) onRenewed(r renewResult) {
+	err := wire.AsError(wire.PhaseSASL, r.err)
+	t.countRejection(err) // also when the broker has closed the connection, as it does after a rejection
 	if r.conn != t.conn {
 		return
 	}
 	t.renewing = false
-	if r.err == nil {
+	switch {
+	case err == nil:
 		t.scheduleRenewal()
-		return
+	case err.Reason == wire.ReasonTokenUnavailable && t.sessionLeft() > lastChance:
+		t.renewAt.Reset(t.sessionLeft() / 2)
+	default:
+		t.reconnect(CauseReauthentication)
 	}
-	t.reconnect(CauseReauthentication)
+}
+
+// lastChance is what must be left of a session for another try at a token: a token endpoint that fails for a moment is no
+// reason to give up a good connection.
+const lastChance = time.Second
+
+func (t *target) sessionLeft() time.Duration {
+	start, lifetime, _ := t.conn.Expires()
+	return time.Until(start.Add(lifetime))
 }

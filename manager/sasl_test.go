@@ -185,6 +185,43 @@ func TestRequestsDuringRenewal(t *testing.T) {
 	})
 }
 
+// TestRejectedRenewal: it counts as what it is, whichever of the broker's answer and its hang-up is seen first.
+func TestRejectedRenewal(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		accounts := wiretest.NewAccounts("right", 0, 5*time.Second)
+		w.withSASL(accounts, "right")
+		w.start()
+		accounts.SetPassword("changed")
+		w.after(5 * time.Second)
+		var rejections, renewals uint64
+		for id := int32(1); id <= 2; id++ {
+			w.wantBrokerFailing(id, "sasl credentials_rejected")
+			rejections += w.broker(id).AuthFailures
+			renewals += w.broker(id).Closes[CauseReauthentication]
+		}
+		if rejections == 0 || renewals != 2 {
+			t.Errorf("%d rejections, %d connections that ended for it", rejections, renewals)
+		}
+	})
+}
+
+// TestTokenEndpointFailsForAMoment: as long as something is left of the session, the connection is kept.
+func TestTokenEndpointFailsForAMoment(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		c := w.withSASL(wiretest.NewAccounts("right", 0, time.Minute), "right")
+		w.start()
+		c.broken.Store(true)
+		w.after(58 * time.Second)
+		w.wantReady(1, 2)
+		c.broken.Store(false)
+		w.after(5 * time.Minute)
+		w.wantReady(1, 2)
+		if n := w.net.Dials(address(2)); n != 1 {
+			t.Errorf("%d dials", n)
+		}
+	})
+}
+
 // TestSlowTokenDelaysNoCheck: while a new token is fetched, the connection goes on as before.
 func TestSlowTokenDelaysNoCheck(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
