@@ -3,6 +3,7 @@ package manager
 import (
 	"errors"
 	"fmt"
+	"net"
 	"testing"
 	"time"
 
@@ -77,6 +78,22 @@ func TestHedgedRound(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSlowFailuresDoNotHoldUpTheHedge: targets that fail just before the delay would pass, one after the other, must not cost
+// the sum of their times.
+func TestSlowFailuresDoNotHoldUpTheHedge(t *testing.T) {
+	inWorld(t, 1, func(w *world) {
+		var entries []string
+		for i := range 16 {
+			entries = append(entries, fmt.Sprintf("10.9.0.%d:9092", i+1))
+			w.net.Listen(entries[i], func(net.Conn) { time.Sleep(200 * time.Millisecond) })
+		}
+		w.cfg.Seeds = w.seeds(append(entries, "b1:9092")...)
+		w.start()
+		w.after(1250 * time.Millisecond)
+		w.wantReady(1)
+	})
 }
 
 func TestFailureAsksTheNextAtOnce(t *testing.T) {

@@ -107,7 +107,6 @@ func (m *Manager) onAnswer(a answer) {
 	r.lastErr = a.err
 	if r.asked < len(r.candidates) {
 		r.ask(m, 1, false)
-		r.timer.Reset(m.cfg.HedgeDelay)
 	} else if r.waiting == 0 {
 		m.endRound(r.lastErr)
 	}
