@@ -44,6 +44,7 @@ type Manager struct {
 	next     *time.Timer         // starts the next round
 	again    bool                // one more round is due as soon as the floor permits
 	retry    bool                // the same, unless the round under way succeeds
+	tries    int                 // waves and rounds in a row without a good answer
 	began    time.Time           // start of the last round
 	good     time.Time           // end of the last good one
 	deadline *time.Timer         // gives up; stopped if that is never
@@ -160,7 +161,7 @@ func (m *Manager) loop() error {
 		case <-m.next.C:
 			m.startRound()
 		case <-m.round.hedge():
-			m.round.widen(m)
+			m.round.onTimer(m)
 		case a := <-m.round.answers():
 			m.onAnswer(a)
 		case <-m.changed:

@@ -80,6 +80,34 @@ func TestHedgedRound(t *testing.T) {
 	}
 }
 
+// TestSeedComesBackWhileAnotherHangs: the one that hangs must not hold up the round for the others, nor make them be dialed
+// without backoff.
+func TestSeedComesBackWhileAnotherHangs(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.net.Blackhole("10.9.0.1:9092")
+		w.net.Refuse(address(1))
+		w.cfg.Seeds = w.seeds("b1:9092", "10.9.0.1:9092")
+		w.start()
+		w.after(1500 * time.Millisecond)
+		w.net.Listen(address(1), w.brokers[1].Serve)
+		w.after(time.Second)
+		w.wantReady(1, 2)
+		if r := w.m.Snapshot().Refresh; r.Rounds != 1 || r.Last != VerdictGood {
+			t.Errorf("refresh: %+v", r)
+		}
+	})
+	inWorld(t, 1, func(w *world) {
+		w.net.Blackhole("10.9.0.1:9092")
+		w.net.Refuse(address(1))
+		w.cfg.Seeds = w.seeds("b1:9092", "10.9.0.1:9092")
+		w.start()
+		w.after(time.Minute)
+		if n := w.net.Dials(address(1)); n > 10 || n < 7 {
+			t.Errorf("%d dials in the first minute", n)
+		}
+	})
+}
+
 // TestSlowFailuresDoNotHoldUpTheHedge: targets that fail just before the delay would pass, one after the other, must not cost
 // the sum of their times.
 func TestSlowFailuresDoNotHoldUpTheHedge(t *testing.T) {

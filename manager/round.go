@@ -10,7 +10,8 @@ import (
 
 // round is one metadata refresh. The first target is asked; whenever the hedge delay passes without an answer more are (1,
 // 1, 2, 4, …), and a failure asks the next at once. The first good answer ends the round; those who were asked as well go
-// on undisturbed, and what they find out counts for themselves alone. Run owns it.
+// on undisturbed, and what they find out counts for themselves alone. While the last answers are waited for, seeds that have
+// failed are asked again, with backoff: one that hangs must not keep the others from coming back. Run owns it.
 type round struct {
 	began      time.Time
 	candidates []*target
@@ -19,6 +20,8 @@ type round struct {
 	waiting    int // asked and not yet answered
 	wave       int // how many the next delay asks
 	seedsOnly  bool
+	failed     []*target // seeds to ask again
+	retrying   bool      // the timer is for them
 	timer      *time.Timer
 	replies    chan answer // has room for all
 	lastErr    *wire.Error
@@ -50,38 +53,62 @@ func (m *Manager) startRound() {
 		began: m.began, candidates: candidates, hedged: make(map[*target]bool), wave: 1,
 		timer: time.NewTimer(m.cfg.HedgeDelay), replies: make(chan answer, len(candidates)),
 	}
-	m.round.ask(m, 1, false)
+	m.round.ask(m, 1)
 }
 
-// widen asks the next wave. After the last one the round only waits for answers; every target gives one.
-func (r *round) widen(m *Manager) {
-	r.ask(m, r.wave, true)
+// onTimer asks the next wave, or after the last one the seeds that have failed.
+func (r *round) onTimer(m *Manager) {
+	if r.asked == len(r.candidates) {
+		again := r.failed
+		r.failed, r.retrying = nil, false
+		for _, t := range again {
+			r.send(m, t)
+		}
+		return
+	}
+	for _, t := range r.ask(m, r.wave) {
+		m.now.refresh.HedgedAttempts++
+		r.hedged[t] = true
+	}
 	if r.asked > 2 {
 		r.wave *= 2
 	}
 	if r.asked < len(r.candidates) {
 		r.timer.Reset(m.cfg.HedgeDelay)
 	}
+	r.planRetry(m)
 }
 
-func (r *round) ask(m *Manager, n int, hedged bool) {
-	for ; n > 0 && r.asked < len(r.candidates); n-- {
-		t := r.candidates[r.asked]
+// planRetry sets the timer for seeds that have failed, once everybody was asked.
+func (r *round) planRetry(m *Manager) {
+	if r.asked == len(r.candidates) && len(r.failed) > 0 && !r.retrying {
+		r.retrying = true
+		m.tries++
+		r.timer.Reset(m.backoff())
+	}
+}
+
+// ask asks the next n candidates and returns them.
+func (r *round) ask(m *Manager, n int) []*target {
+	next := r.candidates[r.asked:min(r.asked+n, len(r.candidates))]
+	for _, t := range next {
 		r.asked++
-		r.waiting++
-		if t.isSeed() {
-			m.now.refresh.SeedAttempts++
-			r.noteRebootstrap(m)
-		} else {
-			m.now.refresh.BrokerAttempts++
-		}
-		if hedged {
-			m.now.refresh.HedgedAttempts++
-			r.hedged[t] = true
-		}
-		if !t.do(func() { t.ask(r.replies) }) {
-			r.replies <- answer{target: t, err: stopped()}
-		}
+		r.send(m, t)
+	}
+	return next
+}
+
+// send asks one target. No target is asked again before it has answered, so that replies has room for all.
+func (r *round) send(m *Manager, t *target) {
+	r.waiting++
+	if t.isSeed() {
+		m.now.refresh.SeedAttempts++
+		r.noteRebootstrap(m)
+	} else {
+		m.now.refresh.BrokerAttempts++
+	}
+	if !t.do(func() { t.ask(r.replies) }) {
+		r.replies <- answer{target: t, err: stopped()}
 	}
 }
 
@@ -105,11 +132,20 @@ func (m *Manager) onAnswer(a answer) {
 		return
 	}
 	r.lastErr = a.err
-	if r.asked < len(r.candidates) {
-		r.ask(m, 1, false)
-	} else if r.waiting == 0 {
-		m.endRound(r.lastErr)
+	if a.target.isSeed() {
+		r.failed = append(r.failed, a.target)
 	}
+	r.ask(m, 1)
+	if r.waiting == 0 {
+		m.endRound(r.lastErr)
+		return
+	}
+	r.planRetry(m)
+}
+
+// backoff returns the wait after so many waves or rounds without a good answer.
+func (m *Manager) backoff() time.Duration {
+	return backoff(m.cfg.BackoffBase, m.cfg.BackoffMax, m.tries, m.random())
 }
 
 // endRound does the accounts and plans the next round.
@@ -125,7 +161,7 @@ func (m *Manager) endRound(err *wire.Error) {
 		if m.cfg.GiveUpAfter > 0 {
 			m.deadline.Reset(m.cfg.GiveUpAfter)
 		}
-		m.retry = false
+		m.retry, m.tries = false, 0
 		now.Last, now.LastSuccess, now.ConsecutiveFailures, now.Backoff = VerdictGood, m.good, 0, 0
 		if m.cfg.Observer.Round != nil {
 			m.cfg.Observer.Round(m.good.Sub(began))
@@ -140,7 +176,8 @@ func (m *Manager) endRound(err *wire.Error) {
 	now.Last = VerdictBad
 	now.Failures[err.Reason]++
 	now.ConsecutiveFailures++
-	now.Backoff = backoff(m.cfg.BackoffBase, m.cfg.BackoffMax, now.ConsecutiveFailures, m.random())
+	m.tries++
+	now.Backoff = m.backoff()
 	if before != VerdictBad {
 		m.emit(Event{Kind: EventRefreshFailing, Failure: failure(err)})
 	}
