@@ -70,8 +70,8 @@ func (o *options) complete() error {
 	o.saslOptions.OAuth.ClientSecret, errs[2] = secret("sasl.oauth.client-secret-file", o.secretFiles.clientSecret)
 	o.tlsOptions.ServerNames, errs[3] = pairs("tls.server-name-override", "HOST=NAME", strings.ToLower, o.serverNames)
 	o.saslOptions.OAuth.Extensions, errs[4] = pairs("sasl.oauth.extension", "KEY=VALUE", strings.Clone, o.oauthExtensions)
-	if err := joinLine(append(o.mistakes(), errs[:]...)...); err != nil {
-		return usageError{err}
+	if err := errors.Join(append(o.mistakes(), errs[:]...)...); err != nil {
+		return usageError{errors.New(oneLine(err))}
 	}
 	return nil
 }
@@ -109,18 +109,4 @@ func pairs(flag, form string, fold func(string) string, list []string) (map[stri
 		all[key] = value
 	}
 	return all, nil
-}
-
-// joinLine joins errors into one that fits on a line; nil ones are left out.
-func joinLine(all ...error) error {
-	var texts []string
-	for _, err := range all {
-		if err != nil {
-			texts = append(texts, err.Error())
-		}
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(texts, "; "))
 }

@@ -60,7 +60,14 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return e.run(ctx, s)
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// oneLine writes what errors.Join puts on several lines on one.
+func oneLine(err error) string {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return strings.Join(lines, "; ")
+}
 
 // exporter is everything that runs, before it runs.
 type exporter struct {

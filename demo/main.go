@@ -55,7 +55,7 @@ Open or type:
 
   http://127.0.0.1:19308/                     the landing page
   http://127.0.0.1:19308/metrics              what Prometheus reads
-  curl -s 127.0.0.1:19308/metrics | grep -E 'reachable|failing'
+  curl -s 127.0.0.1:19308/metrics | grep -E '_(reachable|failing)[{]'
 
 and look at how broker 1 comes and goes in kafka_connection_broker_reachable, why broker 2 is red in
 kafka_connection_broker_failing, and that the dead seed costs nothing. Ctrl-C ends it.

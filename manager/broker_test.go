@@ -39,6 +39,28 @@ func TestLostConnectionIsDialedAtOnce(t *testing.T) {
 	})
 }
 
+// TestConnectRate: many brokers at once are connected at the configured rate, after a burst of one second's worth.
+func TestConnectRate(t *testing.T) {
+	inWorld(t, 100, func(w *world) {
+		w.cfg.ConnectRate = 10
+		w.start()
+		dials := func() (n int) {
+			for id := int32(2); id <= 100; id++ { // the first is the seed as well
+				n += w.net.Dials(address(id))
+			}
+			return n
+		}
+		for second := range 9 {
+			if n := dials(); n < 10*second+9 || n > 10*second+10 {
+				t.Errorf("%d connections after %d s", n, second)
+			}
+			w.after(time.Second)
+		}
+		w.after(time.Minute)
+		w.wantReady(2, 50, 100)
+	})
+}
+
 // TestFlappingConnectionIsNoLoop: a peer that answers everything and then closes, over and over.
 func TestFlappingConnectionIsNoLoop(t *testing.T) {
 	inWorld(t, 2, func(w *world) {

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"crypto/tls"
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -47,6 +48,45 @@ func TestCertificateExpiresUnderAnOpenSession(t *testing.T) {
 		w.wantReady(2)
 		if w.events.count(EventRefuses, "broker 2") != 1 {
 			t.Error("it was not reported once")
+		}
+	})
+}
+
+// lastRead notes how reading from a connection ended.
+type lastRead struct {
+	net.Conn
+	ended func(error)
+}
+
+func (l lastRead) Read(b []byte) (int, error) {
+	n, err := l.Conn.Read(b)
+	if err != nil {
+		l.ended(err)
+	}
+	return n, err
+}
+
+// TestHandshakesEndProperly: with TLS' goodbye, so that no broker logs a connection that was cut.
+func TestHandshakesEndProperly(t *testing.T) {
+	inWorld(t, 1, func(w *world) {
+		w.cfg.HandshakeInterval = time.Minute
+		ca := w.withTLS(time.Now().Add(24 * time.Hour))
+		cert := ca.Issue(time.Now().Add(24*time.Hour), "b1")
+		var goodbyes, cuts atomic.Int64
+		w.net.Listen(address(1), func(conn net.Conn) {
+			secured := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{cert}})
+			w.brokers[1].Serve(lastRead{secured, func(err error) {
+				if err == io.EOF { // crypto/tls says so after a close_notify only
+					goodbyes.Add(1)
+				} else {
+					cuts.Add(1)
+				}
+			}})
+		})
+		w.start()
+		w.after(10 * time.Minute)
+		if goodbyes.Load() < 10 || cuts.Load() != 0 {
+			t.Errorf("%d connections ended with a goodbye, %d without", goodbyes.Load(), cuts.Load())
 		}
 	})
 }

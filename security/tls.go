@@ -57,7 +57,7 @@ func (t *TLS) Check() error {
 	if t.options.CAFile == "" && !t.options.InsecureSkipVerify {
 		all = append(all, checkSystemRoots())
 	}
-	return joinLine(all...)
+	return errors.Join(all...)
 }
 
 // checkSystemRoots finds containers without certificates, in which every broker would seem untrusted.
@@ -122,18 +122,4 @@ func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 		}
 		return nil
 	}
-}
-
-// joinLine is errors.Join in one line.
-func joinLine(all ...error) error {
-	var texts []string
-	for _, err := range all {
-		if err != nil {
-			texts = append(texts, err.Error())
-		}
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(texts, "; "))
 }
