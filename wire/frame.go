@@ -21,10 +21,7 @@ const (
 // length is judged as the first four bytes of an unknown peer.
 func readFrame(r io.Reader, limit int, first bool) ([]byte, error) {
 	var head [4]byte
-	if n, err := io.ReadFull(r, head[:]); err != nil {
-		if n == 0 && err == io.ErrUnexpectedEOF {
-			err = io.EOF // of a TLS peer that did not say goodbye, between two frames
-		}
+	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
 	}
 	size := int64(int32(binary.BigEndian.Uint32(head[:])))

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"io"
-	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -84,17 +81,5 @@ func TestSkipTags(t *testing.T) {
 		if string(rest) != c.rest || (err != nil) != c.bad {
 			t.Errorf("skipTags(%q) = %q, %v", c.in, rest, err)
 		}
-	}
-}
-
-// TestCutBetweenFrames: a TLS peer that ends without close_notify has closed the connection like any other; one that ends
-// inside a frame has not.
-func TestCutBetweenFrames(t *testing.T) {
-	cut := iotest.ErrReader(io.ErrUnexpectedEOF)
-	if _, err := readFrame(cut, frameLimit, false); !errors.Is(err, io.EOF) {
-		t.Errorf("between two frames: %v", err)
-	}
-	if _, err := readFrame(io.MultiReader(strings.NewReader("\x00\x00"), cut), frameLimit, false); errors.Is(err, io.EOF) {
-		t.Errorf("inside a frame: %v", err)
 	}
 }

@@ -217,6 +217,13 @@ var reasonCases = []struct {
 		s.account("right", "right", 0)
 		s.dialer.SASL = nil
 	}},
+	{"no SASL to a listener with, over TLS that is cut without a goodbye", "identity: authentication_required", func(s *stage) {
+		b := s.broker(wiretest.Common)
+		b.Require(wiretest.NewAccounts("right", 0, 0))
+		config := &tls.Config{Certificates: s.good()}
+		s.listen(func(conn net.Conn) { b.Serve(tls.Server(conn, config)) })
+		s.trust(s.ca, nil)
+	}},
 	{"no token", "sasl: token_unavailable", func(s *stage) {
 		s.account("right", "right", 0)
 		s.dialer.SASL = func(context.Context, string) (sasl.Mechanism, error) { return nil, errors.New("no such file") }
