@@ -111,11 +111,15 @@ func build(o *options, stderr io.Writer) (*exporter, error) {
 	if e.manager, err = manager.New(config); err != nil {
 		return nil, err
 	}
-	registry := prometheus.NewRegistry()
-	options := collector.Options{BrokersExpected: int(o.brokersExpected), Durations: durations, FileErrors: fileErrors(material)}
-	registry.MustRegister(collector.New(o.cluster, e.manager, options))
-	registerOwn(o, registry)
-	e.handler, err = newHandler(o, registry, e.bridge, e.ready)
+	options := collector.Options{BrokersExpected: int(o.brokersExpected), FileErrors: fileErrors(material)}
+	rest := prometheus.NewRegistry()
+	rest.MustRegister(durations.Collector(e.manager))
+	registerOwn(o, rest)
+	metrics, err := newMetricsHandler(o, collector.New(o.cluster, e.manager, options), rest, e.bridge)
+	if err != nil {
+		return nil, err
+	}
+	e.handler, err = newHandler(o.telemetryPath, metrics, e.ready)
 	return e, err
 }
 

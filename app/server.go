@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/activation"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
 )
@@ -117,22 +115,14 @@ func (s *server) stop() {
 }
 
 // newHandler has its own mux: whatever else registers with the default one, such as profiling, is not for everybody.
-func newHandler(o *options, registry *prometheus.Registry, logger *slog.Logger, ready func() bool) (http.Handler, error) {
-	opts := promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelError)}
-	if !o.disableExporterMetrics {
-		opts.Registry = registry
-	}
-	metrics := promhttp.HandlerFor(registry, opts)
-	if !o.disableExporterMetrics {
-		metrics = promhttp.InstrumentMetricHandler(registry, metrics)
-	}
+func newHandler(telemetryPath string, metrics http.Handler, ready func() bool) (http.Handler, error) {
 	landing, err := web.NewLandingPage(web.LandingConfig{
 		Name:        "Kafka Connection Exporter",
 		Description: description,
 		Version:     version.Info(),
 		Profiling:   "false",
 		Links: []web.LandingLinks{
-			{Address: o.telemetryPath, Text: "Metrics", Description: "what Prometheus reads"},
+			{Address: telemetryPath, Text: "Metrics", Description: "what Prometheus reads"},
 			{Address: "/-/healthy", Text: "Healthy", Description: "the process runs"},
 			{Address: "/-/ready", Text: "Ready", Description: "the first metadata refresh has finished, good or bad"},
 		},
@@ -141,7 +131,7 @@ func newHandler(o *options, registry *prometheus.Registry, logger *slog.Logger, 
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(o.telemetryPath, metrics)
+	mux.Handle(telemetryPath, metrics)
 	mux.Handle("/{$}", landing)
 	mux.HandleFunc("/-/healthy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "The process runs.") })
 	mux.HandleFunc("/-/ready", func(w http.ResponseWriter, _ *http.Request) {

@@ -18,32 +18,33 @@ type Source interface {
 // Options is what a Collector needs to know besides.
 type Options struct {
 	BrokersExpected int               // 0: not configured
-	Durations       *Durations        // nil: no histograms
 	FileErrors      func() [3]float64 // failed loads of the TLS files ca, cert and key; nil: no TLS. Must not block.
 }
 
 // Collector is the prometheus.Collector of one cluster.
 type Collector struct {
-	source    Source
-	options   Options
-	table     []described
-	durations *Durations
+	source  Source
+	options Options
+	table   []described
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// described is a family of the table with the descriptor that the registry knows it by.
+// described is a family of the table with what does not change from scrape to scrape: the descriptor that a registry knows it
+// by, and the text around its values.
 type described struct {
 	family
-	desc *prometheus.Desc
+	desc   *prometheus.Desc
+	layout layout
 }
 
 // New returns a collector of the cluster that the user calls by the name cluster.
 func New(cluster string, source Source, options Options) *Collector {
-	c := &Collector{source: source, options: options, durations: options.Durations}
+	c := &Collector{source: source, options: options}
 	constant := constLabels(cluster)
 	for _, f := range table {
-		c.table = append(c.table, described{f, prometheus.NewDesc(prefix+f.name, f.help, f.labels, constant)})
+		desc := prometheus.NewDesc(prefix+f.name, f.help, f.labels, constant)
+		c.table = append(c.table, described{f, desc, newLayout(f, constant)})
 	}
 	return c
 }
@@ -57,19 +58,13 @@ func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
 	for _, f := range c.table {
 		descs <- f.desc
 	}
-	if c.durations != nil {
-		c.durations.describe(descs)
-	}
 }
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	v := newView(c.source.Snapshot(), c.options)
-	for _, f := range c.table {
-		f.emit(v, sink{metrics, f.desc, f.kind})
-	}
-	if c.durations != nil {
-		c.durations.collect(v.ids, metrics)
+	for i := range c.table {
+		c.table[i].emit(v, sink{described: &c.table[i], metrics: metrics})
 	}
 }
 

@@ -53,17 +53,21 @@ func registry(t testing.TB, c prometheus.Collector) *prometheus.Registry {
 
 func TestExposition(t *testing.T) {
 	tests := map[string]struct {
-		cluster  string
-		snapshot manager.Snapshot
-		options  Options
+		cluster   string
+		snapshot  manager.Snapshot
+		options   Options
+		durations *Durations
 	}{
-		"start":   {"", atStart(), Options{Durations: NewDurations("", false)}},
-		"healthy": {"prod", healthy(), Options{BrokersExpected: 2, FileErrors: func() [3]float64 { return [3]float64{0, 1, 2} }, Durations: observed("prod")}},
-		"trouble": {"prod", inTrouble(), Options{BrokersExpected: 3}},
+		"start":   {"", atStart(), Options{}, NewDurations("", false)},
+		"healthy": {"prod", healthy(), Options{BrokersExpected: 2, FileErrors: func() [3]float64 { return [3]float64{0, 1, 2} }}, observed("prod")},
+		"trouble": {"prod", inTrouble(), Options{BrokersExpected: 3}, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := registry(t, New(tt.cluster, fixed(tt.snapshot), tt.options))
+			if tt.durations != nil {
+				r.MustRegister(tt.durations.Collector(fixed(tt.snapshot)))
+			}
 			got := exposition(t, r)
 			golden := filepath.Join("testdata", name+".prom")
 			if *update {
@@ -110,7 +114,7 @@ func firstDifference(got, want []byte) string {
 func TestBrokerHistogramsVanish(t *testing.T) {
 	source := fixed(healthy())
 	d := observed("")
-	r := registry(t, New("", &source, Options{Durations: d}))
+	r := registry(t, d.Collector(&source))
 	has := func(id, count string) bool {
 		line := `kafka_connection_broker_request_latency_seconds_count{broker_id="` + id + `",kafka_cluster=""} ` + count + "\n"
 		return bytes.Contains(exposition(t, r), []byte(line))
@@ -160,7 +164,7 @@ func large(n int) manager.Snapshot {
 
 func BenchmarkGather1000(b *testing.B) {
 	r := prometheus.NewRegistry()
-	r.MustRegister(New("prod", fixed(large(1000)), Options{Durations: NewDurations("prod", false)}))
+	r.MustRegister(New("prod", fixed(large(1000)), Options{}))
 	series := 0
 	for b.Loop() {
 		families, err := r.Gather()

@@ -11,8 +11,8 @@ import (
 	"kafka_connection_exporter/wire"
 )
 
-// Durations holds the histograms, which cannot be made from a snapshot. The manager feeds them through Observer, a
-// Collector shows them.
+// Durations holds the histograms, which cannot be made from a snapshot. The manager feeds them through Observer, its Collector
+// shows them.
 type Durations struct {
 	phase   *prometheus.HistogramVec
 	request prometheus.Histogram
@@ -76,7 +76,16 @@ func (d *Durations) ofBroker(id string) prometheus.Observer {
 	return d.broker.WithLabelValues(id)
 }
 
-func (d *Durations) describe(descs chan<- *prometheus.Desc) {
+// Collector returns what shows the histograms, those of brokers exactly as long as source knows the broker.
+func (d *Durations) Collector(source Source) prometheus.Collector { return &shownDurations{d, source} }
+
+type shownDurations struct {
+	*Durations
+	source Source
+}
+
+// Describe implements prometheus.Collector.
+func (d *shownDurations) Describe(descs chan<- *prometheus.Desc) {
 	d.phase.Describe(descs)
 	d.request.Describe(descs)
 	d.round.Describe(descs)
@@ -85,14 +94,15 @@ func (d *Durations) describe(descs chan<- *prometheus.Desc) {
 	}
 }
 
-// collect shows a broker's histogram exactly as long as the broker is among ids.
-func (d *Durations) collect(ids []string, metrics chan<- prometheus.Metric) {
+// Collect implements prometheus.Collector.
+func (d *shownDurations) Collect(metrics chan<- prometheus.Metric) {
 	d.phase.Collect(metrics)
 	d.request.Collect(metrics)
 	d.round.Collect(metrics)
 	if d.broker == nil {
 		return
 	}
+	ids := newView(d.source.Snapshot(), Options{}).ids
 	known := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		known[id] = true

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -29,11 +30,11 @@ const (
 
 func (k kind) String() string { return [...]string{"gauge", "counter", "summary", "histogram"}[k] }
 
-// sink takes the samples of one family.
+// sink takes the samples of one family, for a registry or as text.
 type sink struct {
+	*described
 	metrics chan<- prometheus.Metric
-	desc    *prometheus.Desc
-	kind    kind
+	text    *text // nil: metrics
 }
 
 // put adds a sample. Names that brokers tell may be of any bytes; Prometheus refuses all that is not UTF-8.
@@ -41,15 +42,24 @@ func (s sink) put(value float64, labels ...string) {
 	for i, label := range labels {
 		labels[i] = strings.ToValidUTF8(label, "\ufffd")
 	}
+	if s.text != nil {
+		s.text.put(s.described, value, labels)
+		return
+	}
 	kind := prometheus.GaugeValue
 	if s.kind == counter {
 		kind = prometheus.CounterValue
 	}
-	s.metrics <- prometheus.MustNewConstMetric(s.desc, kind, value, labels...)
+	// The clone keeps the labels of the text, which nobody holds on to, off the heap.
+	s.metrics <- prometheus.MustNewConstMetric(s.desc, kind, value, slices.Clone(labels)...)
 }
 
 func (s sink) putSum(sum manager.Sum, labels ...string) {
-	s.metrics <- prometheus.MustNewConstSummary(s.desc, sum.Count, sum.Total.Seconds(), nil, labels...)
+	if s.text != nil {
+		s.text.putSum(s.described, sum, labels)
+		return
+	}
+	s.metrics <- prometheus.MustNewConstSummary(s.desc, sum.Count, sum.Total.Seconds(), nil, slices.Clone(labels)...)
 }
 
 // cluster emits the one sample of a family without labels.

@@ -1,0 +1,131 @@
+package collector
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+
+	"kafka_connection_exporter/manager"
+)
+
+var formats = map[bool]expfmt.Format{
+	false: expfmt.NewFormat(expfmt.TypeTextPlain),
+	true:  expfmt.NewFormat(expfmt.TypeOpenMetrics),
+}
+
+// byLibrary is what client_golang and expfmt make of the collector.
+func byLibrary(t testing.TB, c *Collector, openMetrics bool) string {
+	t.Helper()
+	families, err := registry(t, c).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	encoder := expfmt.NewEncoder(&text, formats[openMetrics])
+	for _, f := range families {
+		if err := encoder.Encode(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return text.String()
+}
+
+// blocks are the families of an exposition with their samples in order: which family, or which broker, comes first is left to
+// the writer.
+func blocks(text string) []string {
+	all := strings.SplitAfter(text, "\n")
+	var found [][]string
+	for _, line := range all {
+		if strings.HasPrefix(line, "# HELP") {
+			found = append(found, nil)
+		}
+		if line != "" {
+			found[len(found)-1] = append(found[len(found)-1], line)
+		}
+	}
+	var joined []string
+	for _, block := range found {
+		slices.Sort(block[2:])
+		joined = append(joined, strings.Join(block, ""))
+	}
+	slices.Sort(joined)
+	return joined
+}
+
+func compareText(t testing.TB, c *Collector) {
+	t.Helper()
+	for openMetrics := range formats {
+		var text strings.Builder
+		if err := c.WriteText(&text, openMetrics); err != nil {
+			t.Fatal(err)
+		}
+		got, want := strings.Join(blocks(text.String()), ""), strings.Join(blocks(byLibrary(t, c, openMetrics)), "")
+		if got != want {
+			t.Errorf("OpenMetrics %v: the text differs from the library's\n%s", openMetrics, firstDifference([]byte(got), []byte(want)))
+		}
+	}
+}
+
+// TestTextIsTheLibrarys: the fast way and the library's way to the same text.
+func TestTextIsTheLibrarys(t *testing.T) {
+	for name, snapshot := range map[string]manager.Snapshot{"start": atStart(), "healthy": healthy(), "trouble": inTrouble(), "large": large(30)} {
+		t.Run(name, func(t *testing.T) {
+			compareText(t, New("a \"quoted\\\n cluster", fixed(snapshot), Options{BrokersExpected: 3, FileErrors: func() [3]float64 { return [3]float64{0, 1, 1e21} }}))
+		})
+	}
+}
+
+// FuzzText: whatever brokers call themselves, and whatever the numbers are, the text is what the library makes of it.
+func FuzzText(f *testing.F) {
+	f.Add("prod", "b1.test", "rack\\\"\n", uint64(1), int64(1500), 1.0)
+	f.Add("", "\xff\xfe", "\u2028", uint64(math.MaxUint64), int64(-1), 1e6)
+	f.Add("x", "::1", "", uint64(999999), int64(1e15), math.NaN())
+	f.Add("x", "", "r", uint64(1000000), int64(math.MinInt64), math.Inf(-1))
+	f.Fuzz(func(t *testing.T, cluster, host, rack string, count uint64, nanos int64, errors float64) {
+		s := inTrouble()
+		b := &s.Brokers[0]
+		b.Host, b.Rack, b.Attempts, b.Throttled = host, rack, count, time.Duration(nanos)
+		b.RoundTrips = manager.Sum{Count: count, Total: time.Duration(nanos)}
+		b.LastSuccess = time.Unix(0, nanos)
+		s.ClusterID = rack
+		compareText(t, New(strings.ToValidUTF8(cluster, "?"), fixed(s), Options{FileErrors: func() [3]float64 { return [3]float64{errors, -errors, errors / 3} }}))
+	})
+}
+
+type brokenPipe struct{ writes int }
+
+var errBroken = errors.New("broken pipe")
+
+func (b *brokenPipe) Write([]byte) (int, error) { b.writes++; return 0, errBroken }
+
+// TestTextStopsWithItsReader: a scrape that nobody reads any more is not rendered to its end.
+func TestTextStopsWithItsReader(t *testing.T) {
+	var w brokenPipe
+	if err := New("", fixed(large(1000)), Options{}).WriteText(&w, false); !errors.Is(err, errBroken) || w.writes > 1 {
+		t.Errorf("%v after %d writes", err, w.writes)
+	}
+}
+
+func BenchmarkText1000(b *testing.B) {
+	c := New("prod", fixed(large(1000)), Options{})
+	size := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		var n counting
+		if err := c.WriteText(&n, true); err != nil {
+			b.Fatal(err)
+		}
+		size = int(n)
+	}
+	b.ReportMetric(float64(size), "bytes")
+}
+
+type counting int
+
+func (c *counting) Write(p []byte) (int, error) { *c += counting(len(p)); return len(p), nil }
