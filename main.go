@@ -6,12 +6,19 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"kafka_connection_exporter/app"
 )
 
+// gcPercent trades a little processor time, of which there is plenty between checks, for a fifth of the memory.
+const gcPercent = 50
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal has its default effect and ends the process at once
 	os.Exit(app.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))

@@ -18,6 +18,7 @@ const unregisteredRounds = 2
 // apply makes a good answer the list of brokers. New ones are started, known ones moved if their address changed, and those
 // that are missing stay, marked, until they are forgotten.
 func (m *Manager) apply(view wire.View) {
+	m.list.Store(&view.Brokers)
 	listed := make(map[int32]bool, len(view.Brokers))
 	m.now.inMetadata = 0
 	for _, b := range view.Brokers {
@@ -37,6 +38,14 @@ func (m *Manager) apply(view wire.View) {
 		}
 	}
 	m.reindex()
+}
+
+// lastList returns the list of the last good answer, which answers that are equal to it share.
+func (m *Manager) lastList() []wire.BrokerInfo {
+	if list := m.list.Load(); list != nil {
+		return *list
+	}
+	return nil
 }
 
 // applyBroker brings one broker up to date. A fenced one is registered but not in the metadata that clients get; after the

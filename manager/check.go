@@ -91,7 +91,7 @@ func (t *target) check() {
 		ctx, cancel := context.WithTimeout(t.ctx, t.m.cfg.CheckTimeout)
 		defer cancel()
 		start := time.Now()
-		view, err := conn.Describe(ctx)
+		view, err := conn.Describe(ctx, t.m.lastList())
 		select {
 		case t.checked <- checkResult{conn, view, err, time.Since(start)}:
 		case <-t.ctx.Done():
@@ -176,11 +176,23 @@ func (t *target) onGoodCheck(r checkResult) {
 
 // noteView remembers what the broker says about the cluster. A broker that says something new is a reason to refresh.
 func (t *target) noteView(view wire.View) {
+	if sameList(view.Brokers, t.list) {
+		return
+	}
+	t.list = nil
+	if sameList(view.Brokers, t.m.lastList()) { // a list of its own for every broker would be too much to keep
+		t.list = view.Brokers
+	}
 	signature, count := signatureOf(view)
 	if t.signature != 0 && t.signature != signature {
 		t.m.nudge(t.m.changed)
 	}
 	t.signature, t.now.Reports = signature, count
+}
+
+// sameList says whether two lists are one, which equal answers share.
+func sameList(a, b []wire.BrokerInfo) bool {
+	return len(a) > 0 && len(b) > 0 && &a[0] == &b[0]
 }
 
 // signatureOf hashes the set of brokers that serve, and counts them. Fenced brokers are left out: while a cluster is upgraded,

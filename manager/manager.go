@@ -20,7 +20,8 @@ type Manager struct {
 	cfg        Config
 	index      atomic.Pointer[index]
 	leaders    atomic.Pointer[map[partition]leader]
-	pinned     atomic.Pointer[string] // the cluster id; nil until configured or seen
+	pinned     atomic.Pointer[string]            // the cluster id; nil until configured or seen
+	list       atomic.Pointer[[]wire.BrokerInfo] // of the last good answer
 	rejected   [wire.NumReasons]atomic.Uint64
 	gate       *gate
 	brokerPace *rate.Limiter

@@ -51,7 +51,8 @@ type target struct {
 	replace    *Cause // why the shared connection is to be replaced after the handshake; nil: it is not
 	resolving  bool
 	resolvedAt time.Time
-	signature  uint64 // of the last answer's list of brokers; 0 before there is one
+	list       []wire.BrokerInfo // of the last answer, if it is the one that all share
+	signature  uint64            // of the last answer's list; 0 before there is one
 
 	dialed   chan dialResult
 	checked  chan checkResult

@@ -57,7 +57,7 @@ type Conn struct {
 type call struct {
 	payload       []byte
 	correlationID int32
-	reply         chan []byte // has room for the one answer, so that nobody waits for a caller that left
+	reply         chan []byte // frames; has room for the one answer, so that nobody waits for a caller that left
 }
 
 func newConn(nc net.Conn, clientID string) *Conn {
@@ -200,7 +200,7 @@ func (c *Conn) read() error {
 		if got := int32(binary.BigEndian.Uint32(frame)); got != oldest.correlationID {
 			return because(ReasonProtocol, "the answer has correlation id %d, expected %d", got, oldest.correlationID)
 		}
-		oldest.reply <- frame[4:]
+		oldest.reply <- frame
 		c.pending.Add(-1)
 		select {
 		case c.answered <- struct{}{}:
@@ -245,13 +245,17 @@ func (c *Conn) Request(ctx context.Context, req kmsg.Request) (kmsg.Response, er
 
 // roundTrip sends req in the version that it carries and decodes the answer.
 func (c *Conn) roundTrip(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
-	body, err := c.exchange(ctx, req, c.calls)
+	frame, err := c.exchange(ctx, req, c.calls)
 	if err != nil {
 		return nil, err
 	}
-	return decode(req, body)
+	return decode(req, frame[headerSize:])
 }
 
+// headerSize is the size of the correlation id, which every frame begins with.
+const headerSize = 4
+
+// exchange sends req and returns the frame of the answer.
 func (c *Conn) exchange(ctx context.Context, req kmsg.Request, calls chan<- *call) ([]byte, error) {
 	call := &call{payload: c.formatter.AppendRequest(nil, req, 0), reply: make(chan []byte, 1)}
 	select {
@@ -262,15 +266,15 @@ func (c *Conn) exchange(ctx context.Context, req kmsg.Request, calls chan<- *cal
 		return nil, context.Cause(c.ctx)
 	}
 	select {
-	case body := <-call.reply:
-		return body, nil
+	case frame := <-call.reply:
+		return frame, nil
 	case <-ctx.Done():
 		return nil, waited(ctx, req)
 	case <-c.ctx.Done():
 	}
 	select { // the answer may have come just before the end
-	case body := <-call.reply:
-		return body, nil
+	case frame := <-call.reply:
+		return frame, nil
 	default:
 		return nil, context.Cause(c.ctx)
 	}

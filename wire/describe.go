@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -11,8 +12,8 @@ import (
 
 // View is what one broker says about the cluster.
 type View struct {
-	ClusterID   string // empty where the broker is too old to tell (before 0.10.1)
-	Brokers     []BrokerInfo
+	ClusterID   string        // empty where the broker is too old to tell (before 0.10.1)
+	Brokers     []BrokerInfo  // shared with other views, so to be read only
 	KnowsFenced bool          // the list holds fenced brokers too, and marks them (KIP-1073)
 	Throttle    time.Duration // how long the broker asks us to wait before the next request
 }
@@ -28,87 +29,124 @@ type BrokerInfo struct {
 
 // Describe asks for the brokers of the cluster, and for nothing else, so that the cost does not grow with its topics:
 // DescribeCluster where it can name fenced brokers (version 2, Kafka 4), else Metadata with an empty list of topics. An
-// answer without any broker is ReasonEmptyMetadata.
-func (c *Conn) Describe(ctx context.Context) (View, error) {
-	view, err := c.describe(ctx)
+// answer without any broker is ReasonEmptyMetadata. If the answer's list is equal to known, known itself is what the View
+// holds: nearly always all brokers name the same, and n copies of a list of n would be what a large cluster costs.
+func (c *Conn) Describe(ctx context.Context, known []BrokerInfo) (View, error) {
+	view, err := c.describe(ctx, known)
+	if err == nil && len(view.Brokers) == 0 {
+		err = because(ReasonEmptyMetadata, "the answer names no broker; a broker that just starts does so")
+	}
+	if err == nil && (len(known) == 0 || &view.Brokers[0] != &known[0]) {
+		err = checkIDs(view.Brokers)
+	}
 	if err != nil {
-		return View{}, AsError(PhaseRequest, err)
-	}
-	if len(view.Brokers) == 0 {
-		return View{}, AsError(PhaseRequest, because(ReasonEmptyMetadata, "the answer names no broker; a broker that just starts does so"))
-	}
-	if err := view.sanitize(); err != nil {
 		return View{}, AsError(PhaseRequest, err)
 	}
 	return view, nil
 }
 
-// sanitize makes an answer fit for labels and for being keyed by id: text is made valid UTF-8, and ids that no broker can
-// have, or that occur twice, break the protocol.
-func (v *View) sanitize() error {
-	v.ClusterID = validUTF8(v.ClusterID)
-	seen := make(map[int32]bool, len(v.Brokers))
-	for i := range v.Brokers {
-		b := &v.Brokers[i]
+// checkIDs: ids that no broker can have, or that occur twice, break the protocol.
+func checkIDs(brokers []BrokerInfo) error {
+	seen := make(map[int32]bool, len(brokers))
+	for _, b := range brokers {
 		if b.ID < 0 || seen[b.ID] {
 			return because(ReasonProtocol, "the answer names broker %d, twice or although ids are not negative", b.ID)
 		}
 		seen[b.ID] = true
-		b.Host, b.Rack = validUTF8(b.Host), validUTF8(b.Rack)
 	}
 	return nil
 }
 
-func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// ownText returns a copy of s, which may be a part of a frame, that is fit for a label.
+func ownText(s string) string { return strings.Clone(strings.ToValidUTF8(s, "\uFFFD")) }
 
-func (c *Conn) describe(ctx context.Context) (View, error) {
+func (c *Conn) describe(ctx context.Context, known []BrokerInfo) (View, error) {
 	if c.versions.offers(kmsg.DescribeCluster.Int16(), 2) {
-		view, code, err := c.describeCluster(ctx)
+		view, code, err := c.describeCluster(ctx, known)
 		if err != nil || code == 0 {
 			return view, err
 		}
 		// Some authorizers forbid DescribeCluster to principals that may ask for Metadata.
 	}
-	return c.metadata(ctx)
+	return c.metadata(ctx, known)
 }
 
-func (c *Conn) describeCluster(ctx context.Context) (View, int16, error) {
+// clusterAnswers holds answers whose memory is used again.
+var clusterAnswers = sync.Pool{New: func() any { return new(kmsg.DescribeClusterResponse) }}
+
+func (c *Conn) describeCluster(ctx context.Context, known []BrokerInfo) (view View, code int16, err error) {
 	req := kmsg.NewPtrDescribeClusterRequest()
 	req.IncludeFencedBrokers = true
-	if err := c.versions.negotiate(req); err != nil {
-		return View{}, 0, err
-	}
-	answer, err := c.roundTrip(ctx, req)
-	if err != nil {
-		return View{}, 0, err
-	}
-	resp := answer.(*kmsg.DescribeClusterResponse)
-	view := View{ClusterID: resp.ClusterID, KnowsFenced: true, Throttle: milliseconds(resp.ThrottleMillis)}
-	for _, b := range resp.Brokers {
-		view.Brokers = append(view.Brokers, BrokerInfo{b.NodeID, b.Host, int(b.Port), deref(b.Rack), b.IsFenced})
-	}
-	return view, resp.ErrorCode, nil
+	resp := clusterAnswers.Get().(*kmsg.DescribeClusterResponse)
+	defer func() {
+		clear(resp.Brokers) // they refer to the frame
+		clusterAnswers.Put(resp)
+	}()
+	err = c.borrow(ctx, req, resp, func() {
+		view = View{ClusterID: ownText(resp.ClusterID), KnowsFenced: true, Throttle: milliseconds(resp.ThrottleMillis)}
+		view.Brokers = ownList(known, resp.Brokers, func(b *kmsg.DescribeClusterResponseBroker) BrokerInfo {
+			return BrokerInfo{b.NodeID, b.Host, int(b.Port), deref(b.Rack), b.IsFenced}
+		})
+	})
+	return view, resp.ErrorCode, err
 }
 
-func (c *Conn) metadata(ctx context.Context) (View, error) {
+func (c *Conn) metadata(ctx context.Context, known []BrokerInfo) (view View, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.Topics = []kmsg.MetadataRequestTopic{} // none; nil would mean all. Version 0 cannot say none and answers with all.
+	resp := kmsg.NewPtrMetadataResponse()
+	err = c.borrow(ctx, req, resp, func() {
+		view = View{ClusterID: ownText(deref(resp.ClusterID)), Throttle: milliseconds(resp.ThrottleMillis)}
+		view.Brokers = ownList(known, resp.Brokers, func(b *kmsg.MetadataResponseBroker) BrokerInfo {
+			return BrokerInfo{ID: b.NodeID, Host: b.Host, Port: int(b.Port), Rack: deref(b.Rack)}
+		})
+	})
+	if err == nil && resp.ErrorCode != 0 {
+		err = kafkaError("Metadata", resp.ErrorCode, nil)
+	}
+	return view, err
+}
+
+// borrow negotiates the version of req, sends it, decodes the answer into resp and calls read. Until read returns, and no
+// longer, text in resp may be read: it lies in the frame, which is used again.
+func (c *Conn) borrow(ctx context.Context, req kmsg.Request, resp borrower, read func()) error {
 	if err := c.versions.negotiate(req); err != nil {
-		return View{}, err
+		return err
 	}
-	answer, err := c.roundTrip(ctx, req)
+	frame, err := c.exchange(ctx, req, c.calls)
 	if err != nil {
-		return View{}, err
+		return err
 	}
-	resp := answer.(*kmsg.MetadataResponse)
-	if resp.ErrorCode != 0 {
-		return View{}, kafkaError("Metadata", resp.ErrorCode, nil)
+	defer recycle(frame)
+	resp.SetVersion(req.GetVersion())
+	if err := decodeInto(resp.UnsafeReadFrom, req, frame[headerSize:]); err != nil {
+		return err
 	}
-	view := View{ClusterID: deref(resp.ClusterID), Throttle: milliseconds(resp.ThrottleMillis)}
-	for _, b := range resp.Brokers {
-		view.Brokers = append(view.Brokers, BrokerInfo{ID: b.NodeID, Host: b.Host, Port: int(b.Port), Rack: deref(b.Rack)})
+	read()
+	return nil
+}
+
+// borrower is an answer that can be decoded without copies of its text.
+type borrower interface {
+	kmsg.Response
+	UnsafeReadFrom(src []byte) error
+}
+
+// ownList returns the brokers of an answer without reference to its frame: known, if they are the same.
+func ownList[T any](known []BrokerInfo, answer []T, info func(*T) BrokerInfo) []BrokerInfo {
+	same := len(known) == len(answer)
+	for i := 0; same && i < len(answer); i++ {
+		same = info(&answer[i]) == known[i]
 	}
-	return view, nil
+	if same {
+		return known
+	}
+	list := make([]BrokerInfo, len(answer))
+	for i := range answer {
+		list[i] = info(&answer[i])
+		list[i].Host, list[i].Rack = ownText(list[i].Host), ownText(list[i].Rack)
+	}
+	return list
 }
 
 // Leader asks which broker leads a partition. No leader is ReasonKafkaError with LEADER_NOT_AVAILABLE.

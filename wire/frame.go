@@ -1,10 +1,11 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 )
 
 const (
@@ -28,16 +29,43 @@ func readFrame(r io.Reader, limit int, first bool) ([]byte, error) {
 	if size < 4 || size > int64(limit) {
 		return nil, badLength(head[:], size, limit, first)
 	}
-	var body bytes.Buffer
-	body.Grow(int(min(size, frameChunk)))
-	n, err := io.CopyN(&body, r, size)
-	if err == io.EOF {
-		err = fmt.Errorf("the peer closed the connection after %d of %d bytes of a frame: %w", n, size, io.ErrUnexpectedEOF)
+	frame := newFrame(int(size))
+	for len(frame) < int(size) {
+		have := len(frame)
+		frame = slices.Grow(frame, min(int(size)-have, max(frameChunk, have)))
+		n, err := io.ReadFull(r, frame[have:min(cap(frame), int(size))])
+		frame = frame[:have+n]
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = fmt.Errorf("the peer closed the connection after %d of %d bytes of a frame: %w", len(frame), size, io.ErrUnexpectedEOF)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
+	return frame, nil
+}
+
+// The sizes of frames that are worth to be used again: in a large cluster they are lists of its brokers, each as long as the
+// last one, and many a second.
+const minSpare, maxSpare = 4 << 10, 1 << 20
+
+var spareFrames sync.Pool // of *[]byte
+
+// newFrame returns room for a frame, but never more than frameChunk that is not a used one.
+func newFrame(size int) []byte {
+	if size >= minSpare {
+		if spare, ok := spareFrames.Get().(*[]byte); ok && cap(*spare) >= size {
+			return (*spare)[:0]
+		}
 	}
-	return body.Bytes(), nil
+	return make([]byte, 0, min(size, frameChunk))
+}
+
+// recycle takes back a frame that nothing refers to any more.
+func recycle(frame []byte) {
+	if minSpare <= cap(frame) && cap(frame) <= maxSpare {
+		spareFrames.Put(&frame)
+	}
 }
 
 func badLength(head []byte, size int64, limit int, first bool) error {

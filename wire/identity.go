@@ -34,7 +34,7 @@ func (c *Conn) checkCluster(ctx context.Context) error {
 	if c.Peer.ClusterID == "" {
 		return nil
 	}
-	view, err := c.describe(ctx)
+	view, err := c.describe(ctx, nil)
 	if err != nil {
 		return err
 	}

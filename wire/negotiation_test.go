@@ -43,7 +43,7 @@ func TestNegotiation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			view, err := conn.Describe(t.Context())
+			view, err := conn.Describe(t.Context(), nil)
 			conn.Close()
 			<-conn.Ended()
 			if err != nil || len(view.Brokers) != 1 || view.KnowsFenced != c.fenced || conn.Identity != c.identity {

@@ -20,18 +20,18 @@ import (
 
 // stage is a dialer for real sockets and what a case needs to spoil something.
 type stage struct {
-	*testing.T
+	testing.TB
 	dialer  *wire.Dialer
 	peer    wire.Peer
 	cluster *wiretest.Cluster
 	ca      *wiretest.Authority
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t testing.TB) *stage {
 	cluster := wiretest.NewCluster("cluster-a")
 	cluster.Set(1, "127.0.0.1:9092")
 	return &stage{
-		T: t, cluster: cluster, ca: wiretest.NewAuthority(),
+		TB: t, cluster: cluster, ca: wiretest.NewAuthority(),
 		peer: wire.Peer{Host: "127.0.0.1", NodeID: 1, ClusterID: "cluster-a"},
 		dialer: &wire.Dialer{
 			Timeout: time.Second, AttemptDelay: 50 * time.Millisecond, ClientID: "test", SoftwareVersion: "1.0",
@@ -350,6 +350,6 @@ func (s *stage) dialAndDescribe() error {
 	}
 	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
 	defer cancel()
-	_, err = conn.Describe(ctx)
+	_, err = conn.Describe(ctx, nil)
 	return err
 }

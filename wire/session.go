@@ -57,11 +57,11 @@ func (c *Conn) exclusive(ctx context.Context) (via roundTripper, finish func(), 
 		return nil, nil, context.Cause(c.ctx)
 	}
 	via = func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
-		body, err := c.exchange(ctx, req, r.calls)
+		frame, err := c.exchange(ctx, req, r.calls)
 		if err != nil {
 			return nil, err
 		}
-		return decode(req, body)
+		return decode(req, frame[headerSize:])
 	}
 	return via, func() { close(r.calls) }, nil
 }

@@ -76,11 +76,11 @@ func (c *Conn) askVersions(ctx context.Context, softwareVersion string) (mismatc
 
 // askOnce sends one ApiVersions request and reads an UNSUPPORTED_VERSION answer in the format that it comes in.
 func (c *Conn) askOnce(ctx context.Context, req *kmsg.ApiVersionsRequest) (*kmsg.ApiVersionsResponse, error) {
-	body, err := c.exchange(ctx, req, c.calls)
+	frame, err := c.exchange(ctx, req, c.calls)
 	if err != nil {
 		return nil, err
 	}
-	asked := *req
+	asked, body := *req, frame[headerSize:]
 	if len(body) >= 2 && int16(binary.BigEndian.Uint16(body)) == kerr.UnsupportedVersion.Code {
 		asked.Version = 0
 	}
@@ -101,20 +101,28 @@ func versionsOf(resp *kmsg.ApiVersionsResponse) versions {
 
 // decode reads the answer to req. What does not decode breaks the protocol.
 func decode(req kmsg.Request, body []byte) (kmsg.Response, error) {
+	resp := req.ResponseKind()
+	if err := decodeInto(resp.ReadFrom, req, body); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// decodeInto lets read, which is an answer's decoder, read what follows the answer's header.
+func decodeInto(read func([]byte) error, req kmsg.Request, body []byte) error {
 	name := kmsg.NameForKey(req.Key())
 	// The header of a flexible answer ends in tagged fields; ApiVersions has none there, so that old clients can read it.
 	if req.IsFlexible() && req.Key() != kmsg.ApiVersions.Int16() {
 		rest, err := skipTags(body)
 		if err != nil {
-			return nil, because(ReasonProtocol, "the header of the %s answer: %w", name, err)
+			return because(ReasonProtocol, "the header of the %s answer: %w", name, err)
 		}
 		body = rest
 	}
-	resp := req.ResponseKind()
-	if err := resp.ReadFrom(body); err != nil {
-		return nil, because(ReasonProtocol, "the %s answer (version %d, %d bytes) does not decode: %w", name, req.GetVersion(), len(body), err)
+	if err := read(body); err != nil {
+		return because(ReasonProtocol, "the %s answer (version %d, %d bytes) does not decode: %w", name, req.GetVersion(), len(body), err)
 	}
-	return resp, nil
+	return nil
 }
 
 func kafkaError(what string, code int16, message *string) error {
