@@ -26,6 +26,8 @@ type world struct {
 	cancel  context.CancelFunc
 	done    chan error
 	events  eventLog
+	random  func() float64
+	shuffle func(n int, swap func(i, j int))
 }
 
 type eventLog struct {
@@ -56,7 +58,8 @@ func (l *eventLog) count(kind EventKind, target string) int {
 func inWorld(t *testing.T, n int, f func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{T: t, net: wiretest.NewNetwork(), cluster: wiretest.NewCluster("cluster-a"), brokers: make(map[int32]*wiretest.Broker)}
+		w := &world{T: t, net: wiretest.NewNetwork(), cluster: wiretest.NewCluster("cluster-a"), brokers: make(map[int32]*wiretest.Broker),
+			random: func() float64 { return 0.5 }, shuffle: func(int, func(int, int)) {}}
 		for id := int32(1); id <= int32(n); id++ {
 			w.addBroker(id, wiretest.Common)
 		}
@@ -100,8 +103,7 @@ func (w *world) start() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	m.random = func() float64 { return 0.5 }
-	m.shuffle = func(int, func(int, int)) {}
+	m.random, m.shuffle = w.random, w.shuffle
 	ctx, cancel := context.WithCancel(context.Background())
 	w.m, w.cancel, w.done = m, cancel, make(chan error, 1)
 	go func() { w.done <- m.Run(ctx) }()
