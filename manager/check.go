@@ -99,6 +99,10 @@ func (t *target) check() {
 	})
 }
 
+// longestMute is for how long a broker is believed that it will not answer. Kafka's quotas throttle for some seconds; one that
+// says days would otherwise not be looked at for days.
+const longestMute = time.Minute
+
 // stall is how late a deadline must come for the process itself to be suspected, not the broker: stopped, starved, or on a
 // machine that was moved.
 const stall = time.Second
@@ -124,7 +128,7 @@ func (t *target) onChecked(r checkResult) {
 		return // replaced meanwhile; the new connection has its own check
 	}
 	t.checking = false
-	t.mutedUntil = time.Now().Add(r.view.Throttle)
+	t.mutedUntil = time.Now().Add(min(r.view.Throttle, longestMute))
 	t.scheduleCheck()
 	switch {
 	case err == nil:

@@ -3,6 +3,7 @@ package manager
 import (
 	"crypto/tls"
 	"encoding/binary"
+	"math"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -29,8 +30,10 @@ func (w *world) withTLS(notAfter time.Time) *wiretest.Authority {
 	return ca
 }
 
-// TestCertificateExpiresUnderAnOpenSession: fresh handshakes fail within one interval while the old session goes on.
-func TestCertificateExpiresUnderAnOpenSession(t *testing.T) {
+// TestCaseC09CertificateExpires: fresh handshakes fail within one interval while the old session goes on.
+// Done: a certificate ends under an open session
+// Shows: `broker_accepts_connections` 0 with `tls` `certificate_expired` within one handshake interval; `broker_reachable` 1
+func TestCaseC09CertificateExpires(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		w.cfg.HandshakeInterval = time.Minute
 		end := time.Now().Add(10 * time.Minute).Truncate(time.Second)
@@ -72,9 +75,11 @@ func (r *records) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestHandshakesEndProperly: with TLS' close_notify, so that no broker logs a connection that was cut. In TLS 1.2 it can be
+// TestCaseC44HandshakesEndProperly: with TLS' close_notify, so that no broker logs a connection that was cut. In TLS 1.2 it can be
 // told from outside, as a record of type 21, alert; crypto/tls itself takes an end between two records for a good one.
-func TestHandshakesEndProperly(t *testing.T) {
+// Done: a fresh handshake a minute, by TLS 1.2, watched from the broker
+// Shows: every connection ends with a close_notify
+func TestCaseC44HandshakesEndProperly(t *testing.T) {
 	inWorld(t, 1, func(w *world) {
 		w.cfg.HandshakeInterval = time.Minute
 		ca := w.withTLS(time.Now().Add(24 * time.Hour))
@@ -160,6 +165,26 @@ func TestThrottledBrokerIsNotSilent(t *testing.T) {
 		w.wantReady(2)
 		if n := w.net.Dials(address(2)); n != 1 {
 			t.Errorf("%d dials", n)
+		}
+	})
+}
+
+// TestThrottledForWeeks: a broker that says so is looked at all the same.
+func TestThrottledForWeeks(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		b := w.brokers[2]
+		b.On(kmsg.Metadata, func(r wiretest.Request) (kmsg.Response, error) {
+			resp, err := b.Well(r)
+			resp.(*kmsg.MetadataResponse).ThrottleMillis = math.MaxInt32
+			return resp, err
+		})
+		w.start()
+		w.wantReady(2)
+		w.net.Listen(address(2), wiretest.Tarpit)
+		b.On(kmsg.Metadata, func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.ErrSilence })
+		w.after(longestMute + w.cfg.CheckTimeout + time.Second)
+		if v := w.broker(2).Reachable; v != VerdictBad {
+			t.Errorf("verdict %d on a broker that has been silent since it said that it would be", v)
 		}
 	})
 }

@@ -158,6 +158,13 @@ func FuzzParse(f *testing.F) {
 		if (err == nil) != (list.Len() > 0) {
 			t.Fatalf("%q: %d seeds and the error %v", entry, list.Len(), err)
 		}
+		if err != nil && (err.Error() == "" || strings.ContainsAny(err.Error(), "\r\n")) {
+			t.Errorf("%q: the error %q is not one line", entry, err)
+		}
+		secret, _, hasSecret := strings.Cut(entry, "@")
+		if err != nil && hasSecret && len(secret) > 20 && !strings.Contains(secret, ",") && strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: what may be a password is in %v", entry, err)
+		}
 		for s := range list.All() {
 			again, err := Parse([]string{s.String()}, Security{})
 			if err != nil || again.Len() != 1 || again.At(0) != s {

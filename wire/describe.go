@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -174,7 +175,11 @@ func (c *Conn) Leader(ctx context.Context, topic string, partition int32) (int32
 	return -1, AsError(PhaseRequest, kafkaError("Metadata for topic "+topic, kerr.UnknownTopicOrPartition.Code, nil))
 }
 
-func milliseconds(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
+// milliseconds is for times that a peer tells: none is negative, and none too long for a Duration.
+func milliseconds[T int32 | int64](n T) time.Duration {
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(min(max(int64(n), 0), most)) * time.Millisecond
+}
 
 func deref(s *string) string {
 	if s == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"runtime/metrics"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -29,7 +30,18 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-// FuzzDecode: no answer makes a decoder panic, and every failure breaks the protocol.
+// perByte is how much memory a byte of an answer may cost: kmsg believes the length of an array only as far as the bytes
+// that are left could hold it, and keeps unknown tags, of two bytes at least, in a map.
+const perByte = 128
+
+// allocated returns how many bytes the process has allocated so far.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// FuzzDecode: no answer makes a decoder panic or takes memory out of proportion, and every failure breaks the protocol.
 func FuzzDecode(f *testing.F) {
 	requests := []kmsg.Request{
 		kmsg.NewPtrApiVersionsRequest(), kmsg.NewPtrMetadataRequest(), kmsg.NewPtrDescribeClusterRequest(),
@@ -53,7 +65,12 @@ func FuzzDecode(f *testing.F) {
 		}
 		req.SetVersion(version)
 		var known *reasoned
-		if _, err := decode(req, body); err != nil && (!errors.As(err, &known) || known.reason != ReasonProtocol) {
+		before := allocated()
+		_, err := decode(req, body)
+		if cost := allocated() - before; cost > 1<<20+perByte*uint64(len(body)) {
+			t.Errorf("%d bytes of memory for an answer of %d", cost, len(body))
+		}
+		if err != nil && (!errors.As(err, &known) || known.reason != ReasonProtocol) {
 			t.Errorf("%v is not a breach of the protocol", err)
 		}
 	})

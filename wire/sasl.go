@@ -84,7 +84,7 @@ func (l *login) authenticate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.conn.session.Store(&session{from: start, lifetime: time.Duration(resp.SessionLifetimeMillis) * time.Millisecond})
+		l.conn.session.Store(&session{from: start, lifetime: milliseconds(resp.SessionLifetimeMillis)})
 		if done {
 			return nil
 		}

@@ -94,7 +94,9 @@ func (c *Conn) askOnce(ctx context.Context, req *kmsg.ApiVersionsRequest) (*kmsg
 func versionsOf(resp *kmsg.ApiVersionsResponse) versions {
 	offered := make(versions, len(resp.ApiKeys))
 	for _, k := range resp.ApiKeys {
-		offered[k.ApiKey] = versionRange{k.MinVersion, k.MaxVersion}
+		if k.MaxVersion >= max(k.MinVersion, 0) { // no broker offers anything else
+			offered[k.ApiKey] = versionRange{max(k.MinVersion, 0), k.MaxVersion}
+		}
 	}
 	return offered
 }
