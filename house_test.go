@@ -31,6 +31,7 @@ var house = map[string]struct {
 	"app":           {[]string{"collector", "manager", "security", "seeds", "wire"}, everything},
 	".":             {[]string{"app"}, isStandard},
 	"demo":          {[]string{"app"}, everything},
+	"lab":           {nil, isStandard},
 }
 
 func isStandard(imported string) bool {

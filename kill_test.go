@@ -52,9 +52,11 @@ func (v *victim) kill(reset bool) {
 	v.conns = nil
 }
 
-// TestKilledBroker: by FIN or by RST, the lost connection is dialed again at once and that attempt decides; afterwards the
+// TestCaseC04KilledBroker: by FIN or by RST, the lost connection is dialed again at once and that attempt decides; afterwards the
 // broker comes back by itself.
-func TestKilledBroker(t *testing.T) {
+// Done: a broker is killed, by FIN or by RST, and comes back at its address
+// Shows: `dial` `refused` at once; reachable again by itself; the other broker is not dialed
+func TestCaseC04KilledBroker(t *testing.T) {
 	for _, reset := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reset=%t", reset), func(t *testing.T) {
 			cluster := wiretest.NewCluster("cluster-a")

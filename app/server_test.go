@@ -88,8 +88,10 @@ func TestOtherTelemetryPath(t *testing.T) {
 	}
 }
 
-// TestSecretsStayInside: a marker from the environment is in no log line at debug and on no page.
-func TestSecretsStayInside(t *testing.T) {
+// TestCaseC37SecretsStayInside: a marker from the environment is in no log line at debug and on no page.
+// Done: the password comes from the environment, the log is at debug level
+// Shows: it is in no log line and on no page; without TLS there is a warning
+func TestCaseC37SecretsStayInside(t *testing.T) {
 	t.Setenv("KAFKA_CONNECTION_EXPORTER_SASL_PASSWORD", "hunter2")
 	c := newCluster(t, 1)
 	p := start(t, "--kafka.seed="+c.addrs[0], "--sasl.mechanism=PLAIN", "--sasl.username=u", "--log.level=debug")

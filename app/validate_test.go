@@ -73,7 +73,10 @@ func TestFlagsWithoutEffect(t *testing.T) {
 	}
 }
 
-func TestSecretsAreNoFlags(t *testing.T) {
+// TestCaseC37SecretsAreNoFlags: a secret on the command line is refused.
+// Done: the flags that people try: `--sasl.password`, `--sasl.oauth.token` and the like
+// Shows: an error that names the file and the variable to use, without the secret
+func TestCaseC37SecretsAreNoFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"--sasl.password=hunter2"}, {"--sasl.password", "hunter2"}, {"--sasl.oauth.token=hunter2"},
 		{"--sasl.oauth.client-secret", "hunter2"},

@@ -61,7 +61,7 @@ var brokerTable = []family{
 		perBrokerSet(phases, func(b *manager.Broker, i int) float64 { return float64(b.PhaseFailures[i]) })},
 	{"broker_connection_closes_total", counter, []string{"broker_id", "cause"}, "Connections to the broker that have ended, by cause.",
 		perBrokerSet(causes, func(b *manager.Broker, i int) float64 { return float64(b.Closes[i]) })},
-	{"broker_connect_duration_seconds", summary, []string{"broker_id"}, "Time from the start of an attempt to a usable connection.",
+	{"broker_connect_duration_seconds", summary, []string{"broker_id"}, "Time from the start of an attempt, or of a fresh handshake, to a usable connection.",
 		brokers(func(id string, b *manager.Broker, out sink) { out.putSum(b.Connects, id) })},
 	{"broker_request_duration_seconds", summary, []string{"broker_id"}, "Round trip of the checks of the broker.",
 		brokers(func(id string, b *manager.Broker, out sink) { out.putSum(b.RoundTrips, id) })},

@@ -11,9 +11,11 @@ import (
 	"kafka_connection_exporter/e2e/exporter"
 )
 
-// TestAdvertisedAddress: the way in works and the address that broker 2 advertises does not: the seed is reachable, the broker is not, side
+// TestCaseC03AdvertisedAddress: the way in works and the address that broker 2 advertises does not: the seed is reachable, the broker is not, side
 // by side, while the broker itself is in perfect health.
-func TestAdvertisedAddress(t *testing.T) {
+// Done: a broker advertises a name that does not resolve, or a closed port
+// Shows: the seed reachable, the broker with `resolve` `dns_not_found` or `dial` `refused`
+func TestCaseC03AdvertisedAddress(t *testing.T) {
 	cases := []struct {
 		listener string
 		phase    string

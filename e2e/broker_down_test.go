@@ -14,9 +14,11 @@ var (
 	silent = []string{"timeout"}
 )
 
-// TestKillOneBroker: kill -9 shows at once with a reason, the series stays, the cluster's own view follows, and the broker comes back
+// TestCaseC06KillOneBroker: kill -9 shows at once with a reason, the series stays, the cluster's own view follows, and the broker comes back
 // without a trace on the others.
-func TestKillOneBroker(t *testing.T) {
+// Done: kill -9 of one of three brokers
+// Shows: unreachable at once; `broker_in_metadata` 0 when the cluster has noticed, and the series stays; ready after its restart
+func TestCaseC06KillOneBroker(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			c := shared(t, version)
@@ -43,8 +45,10 @@ func TestKillOneBroker(t *testing.T) {
 	}
 }
 
-// TestPauseOneBroker: a broker that is there and says nothing is a timeout, and comes back when it speaks again.
-func TestPauseOneBroker(t *testing.T) {
+// TestCaseC02PauseOneBroker: a broker that is there and says nothing is a timeout, and comes back when it speaks again.
+// Done: SIGSTOP of one of three brokers
+// Shows: `timeout` within check interval and timeout; scrapes stay fast; ready after SIGCONT; the others untouched
+func TestCaseC02PauseOneBroker(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			c := shared(t, version)

@@ -23,8 +23,10 @@ func shows(b *cluster.Broker, end time.Time) condition {
 	return value(float64(end.Unix()), "broker_certificate_expiry_timestamp_seconds", "broker_id", strconv.Itoa(b.ID))
 }
 
-// TestCertificateEnds: a certificate that ends under an open session is seen with the next fresh handshake, and the session goes on.
-func TestCertificateEnds(t *testing.T) {
+// TestCaseC09CertificateEnds: a certificate that ends under an open session is seen with the next fresh handshake, and the session goes on.
+// Done: a broker's certificate ends under an open session, and is renewed
+// Shows: `broker_accepts_connections` 0 with `tls` `certificate_expired`, `broker_reachable` 1; then well
+func TestCaseC09CertificateEnds(t *testing.T) {
 	s := securedCluster(t, cluster.V44)
 	t.Parallel()
 	const interval = 2 * time.Second

@@ -25,9 +25,11 @@ func TestNoACL(t *testing.T) {
 	}
 }
 
-// TestFencedAndUnregistered: a dead broker is shown as fenced; once the cluster has let it go, all its series go in one scrape, and they
+// TestCaseC23FencedAndUnregistered: a dead broker is shown as fenced; once the cluster has let it go, all its series go in one scrape, and they
 // come back with it.
-func TestFencedAndUnregistered(t *testing.T) {
+// Done: a broker dies, is fenced, and is unregistered
+// Shows: `broker_fenced` 1; then all its series go in one scrape
+func TestCaseC23FencedAndUnregistered(t *testing.T) {
 	c := shared(t, cluster.V44)
 	e := exporter.Start(t, flags(c.Addrs("PLAINTEXT"))...)
 	e.WaitFor(settleTimeout, all(ready(c.IDs()...), fences(c)))
@@ -60,9 +62,11 @@ func TestFencedAndUnregistered(t *testing.T) {
 	e.WaitFor(settleTimeout, all(ready(c.IDs()...), fences(c)))
 }
 
-// TestReachableAndFenced: a broker that works and whose heartbeats reach the controllers too seldom is fenced and let in again, over and over.
+// TestCaseC23ReachableAndFenced: a broker that works and whose heartbeats reach the controllers too seldom is fenced and let in again, over and over.
 // It is shown as what it is at any moment, and its connection has no part in it.
-func TestReachableAndFenced(t *testing.T) {
+// Done: a broker whose heartbeats come too seldom
+// Shows: `broker_fenced` 1 and `broker_reachable` 1 at once, on one connection
+func TestCaseC23ReachableAndFenced(t *testing.T) {
 	c := cluster.Start(t, cluster.Options{Version: cluster.V44, BrokerConfig: func(id int) map[string]string {
 		if id != 3 {
 			return nil

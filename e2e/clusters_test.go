@@ -17,6 +17,7 @@ const (
 	badName  = "BADNAME"  // broker 2 advertises a name that does not resolve
 	badPort  = "BADPORT"  // broker 2 advertises a port where nobody listens
 	scramTLS = "SCRAMTLS" // SASL_SSL with SCRAM-SHA-512
+	toxic    = "TOXIC"    // broker 2 advertises a port at which a scenario may put a proxy
 )
 
 const (
@@ -98,6 +99,10 @@ func sharedOptions(t *testing.T, version string) cluster.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
+	between, err := freeport.Pick()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return cluster.Options{
 		Version: version,
 		Users:   []cluster.User{{Name: userName, Password: userPassword}},
@@ -105,6 +110,7 @@ func sharedOptions(t *testing.T, version string) cluster.Options {
 			{Name: badName, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, unresolvable+":9092")},
 			{Name: badPort, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, fmt.Sprintf("127.0.0.1:%d", closed))},
 			{Name: scramTLS, Protocol: "SASL_SSL", Mechanisms: []string{cluster.SCRAM512}},
+			{Name: toxic, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, fmt.Sprintf("127.0.0.1:%d", between))},
 		},
 	}
 }

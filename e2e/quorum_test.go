@@ -11,9 +11,11 @@ import (
 	"kafka_connection_exporter/e2e/exporter"
 )
 
-// TestControllerMajorityLost: without a majority of controllers the cluster goes on naming the dead brokers. Only our own connections know
+// TestCaseC06ControllerMajorityLost: without a majority of controllers the cluster goes on naming the dead brokers. Only our own connections know
 // better.
-func TestControllerMajorityLost(t *testing.T) {
+// Done: two of three brokers die, and with them the majority of controllers
+// Shows: both unreachable, although the metadata names them for ever
+func TestCaseC06ControllerMajorityLost(t *testing.T) {
 	for _, version := range []string{cluster.V44, cluster.V39} {
 		t.Run(version, func(t *testing.T) {
 			c := shared(t, version)

@@ -38,9 +38,11 @@ func TestAllReady(t *testing.T) {
 	}
 }
 
-// TestOneSocketPerBroker: at rest there is exactly one connection to every broker, none to the seeds, and nobody is dialed, whatever the
+// TestCaseC49OneSocketPerBroker: at rest there is exactly one connection to every broker, none to the seeds, and nobody is dialed, whatever the
 // number of scrapes.
-func TestOneSocketPerBroker(t *testing.T) {
+// Done: three seeds and three brokers, scraped all the time
+// Shows: one socket to each broker, none to the seeds, no new connection
+func TestCaseC49OneSocketPerBroker(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			c := shared(t, version)

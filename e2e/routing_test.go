@@ -11,9 +11,11 @@ import (
 	"kafka_connection_exporter/e2e/proxy"
 )
 
-// TestMisrouting: what answers at a broker's address and is another broker, or of another cluster, is never taken for it, neither by fresh
+// TestCaseC07Misrouting: what answers at a broker's address and is another broker, or of another cluster, is never taken for it, neither by fresh
 // connections nor by the shared one, however healthy it is.
-func TestMisrouting(t *testing.T) {
+// Done: two brokers change places behind their addresses; another cluster is behind one of them
+// Shows: `identity` `misrouted` or `wrong_cluster`, by fresh handshakes first, then by the shared connection
+func TestCaseC07Misrouting(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			foreign := shared(t, cluster.V44)
@@ -54,8 +56,10 @@ func cut(proxies ...*proxy.Proxy) {
 	}
 }
 
-// TestForeignSeed: a seed that leads into another cluster is named, and what it says changes nothing.
-func TestForeignSeed(t *testing.T) {
+// TestCaseC08ForeignSeed: a seed that leads into another cluster is named, and what it says changes nothing.
+// Done: one of three seeds leads into another cluster
+// Shows: that seed with `identity` `wrong_cluster`; the brokers untouched
+func TestCaseC08ForeignSeed(t *testing.T) {
 	foreign, c := shared(t, cluster.V39), shared(t, cluster.V44)
 	var seeds []string
 	var proxies []*proxy.Proxy

@@ -46,8 +46,10 @@ func TestSeedsDeadBrokersKnown(t *testing.T) {
 	}
 }
 
-// TestAllDownAtStart: the exporter starts before Kafka, says why it sees nothing, and recovers by itself.
-func TestAllDownAtStart(t *testing.T) {
+// TestCaseC01AllDownAtStart: the exporter starts before Kafka, says why it sees nothing, and recovers by itself.
+// Done: no broker runs when the exporter starts
+// Shows: every seed with `dial` `refused`, `/-/healthy` 200; all ready when they run
+func TestCaseC01AllDownAtStart(t *testing.T) {
 	for _, version := range []string{cluster.V44, cluster.V23} {
 		t.Run(version, func(t *testing.T) {
 			c := shared(t, version)

@@ -14,8 +14,10 @@ import (
 
 // The tests of this file take their time with the secured cluster and disturb nobody, so they run in parallel.
 
-// TestReauthentication: sessions of 5 s are renewed on the live connections for a minute, by tokens that live for 10 s, too.
-func TestReauthentication(t *testing.T) {
+// TestCaseC35Reauthentication: sessions of 5 s are renewed on the live connections for a minute, by tokens that live for 10 s, too.
+// Done: sessions of 5 s for a minute, with PLAIN, SCRAM and tokens of 10 s
+// Shows: no close, no failure, no new connection
+func TestCaseC35Reauthentication(t *testing.T) {
 	s := securedCluster(t, cluster.V44)
 	t.Parallel()
 	byToken := clientCredentials(t, s, clientSecret, 10*time.Second)
@@ -51,9 +53,11 @@ func TestReauthentication(t *testing.T) {
 	}
 }
 
-// TestTokensRunOut: when the token endpoint fails, sessions end and that is what is said; no broker gets to see anything that it would
+// TestCaseC35TokensRunOut: when the token endpoint fails, sessions end and that is what is said; no broker gets to see anything that it would
 // reject, and all is well as soon as there are tokens again.
-func TestTokensRunOut(t *testing.T) {
+// Done: the token endpoint fails until all sessions have ended
+// Shows: `sasl` `token_unavailable`, no rejection at the brokers; ready when there are tokens again
+func TestCaseC35TokensRunOut(t *testing.T) {
 	s := securedCluster(t, cluster.V44)
 	t.Parallel()
 	a := clientCredentials(t, s, clientSecret, 6*time.Second)
@@ -74,9 +78,11 @@ func TestTokensRunOut(t *testing.T) {
 	t.Logf("all is well %v after it was back", time.Since(start))
 }
 
-// TestBreaker: a wrong password costs the cluster at most two attempts, however many brokers and seeds there are, until the right one is
+// TestCaseC25Breaker: a wrong password costs the cluster at most two attempts, however many brokers and seeds there are, until the right one is
 // in the file.
-func TestBreaker(t *testing.T) {
+// Done: a wrong password for three brokers and three seeds, checked every second
+// Shows: `sasl` `credentials_rejected`; the brokers reject one or two attempts; ready after the correction
+func TestCaseC25Breaker(t *testing.T) {
 	s := securedCluster(t, cluster.V44)
 	t.Parallel()
 	before := rejections(s, saslPlain)
@@ -162,9 +168,11 @@ func rejections(s *security, listener string) (n int) {
 	return n
 }
 
-// TestFreshHandshakes: a fresh connection every second is never more than one socket beside the shared one, which stays, and is ended so
+// TestCaseC44FreshHandshakes: a fresh connection every second is never more than one socket beside the shared one, which stays, and is ended so
 // that no broker takes it for a failure.
-func TestFreshHandshakes(t *testing.T) {
+// Done: a fresh handshake every second for 10 s, by SASL and TLS
+// Shows: never more than two sockets to a broker, and not one failed authentication in its metrics
+func TestCaseC44FreshHandshakes(t *testing.T) {
 	s := securedCluster(t, cluster.V44)
 	t.Parallel()
 	failed := rejections(s, saslTLS)

@@ -13,8 +13,10 @@ import (
 	"kafka_connection_exporter/wire/wiretest"
 )
 
-// TestLostConnectionIsDialedAtOnce: the end of a proven connection never flaps the verdict by itself; the redial decides.
-func TestLostConnectionIsDialedAtOnce(t *testing.T) {
+// TestCaseC04LostConnection: the end of a proven connection never flaps the verdict by itself; the redial decides.
+// Done: a connection is cut; later it is cut and the port is closed
+// Shows: no bad verdict in the first case; `dial` `refused` at once in the second; ready after one backoff
+func TestCaseC04LostConnection(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		w.start()
 		w.after(time.Minute)
@@ -61,8 +63,10 @@ func TestConnectRate(t *testing.T) {
 	})
 }
 
-// TestFlappingConnectionIsNoLoop: a peer that answers everything and then closes, over and over.
-func TestFlappingConnectionIsNoLoop(t *testing.T) {
+// TestCaseC26FlappingConnection: a peer that answers everything and then closes, over and over.
+// Done: every connection is cut as soon as it is ready, 1,000 times in a minute
+// Shows: reachable all the time, and no more than 12 attempts
+func TestCaseC26FlappingConnection(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		w.start()
 		for range 1000 {
@@ -78,8 +82,10 @@ func TestFlappingConnectionIsNoLoop(t *testing.T) {
 	})
 }
 
-// TestSilentBroker: it shows within check interval + timeout, and comes back.
-func TestSilentBroker(t *testing.T) {
+// TestCaseC04SilentBroker: it shows within check interval + timeout, and comes back.
+// Done: a broker stops answering on an open connection
+// Shows: `request` `timeout` within check interval and timeout, then `api_versions` `timeout`; ready again when it answers
+func TestCaseC04SilentBroker(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		w.start()
 		silent := func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.ErrSilence }
@@ -120,8 +126,10 @@ func TestStalledProcess(t *testing.T) {
 	})
 }
 
-// TestBrokerLeavesAndReturns: it stays, marked, with its checks; after the retention all of it goes.
-func TestBrokerLeavesAndReturns(t *testing.T) {
+// TestCaseC06LeavesAndReturns: it stays, marked, with its checks; after the retention all of it goes.
+// Done: a broker leaves the metadata and returns; it leaves again for longer than the retention
+// Shows: `broker_in_metadata` 0 with its checks going on; then nothing of it any more
+func TestCaseC06LeavesAndReturns(t *testing.T) {
 	inWorld(t, 3, func(w *world) {
 		w.cfg.Retention = time.Hour
 		w.start()
@@ -145,7 +153,10 @@ func TestBrokerLeavesAndReturns(t *testing.T) {
 	})
 }
 
-func TestUnregisteredBrokerIsForgottenSoon(t *testing.T) {
+// TestCaseC23Unregistered: a broker that the cluster has let go is not missed.
+// Done: a broker is fenced and reachable, then no longer registered
+// Shows: `broker_fenced` 1 with `broker_reachable` 1; forgotten after two rounds
+func TestCaseC23Unregistered(t *testing.T) {
 	inWorld(t, 0, func(w *world) {
 		for id := int32(1); id <= 3; id++ {
 			w.addBroker(id, wiretest.Modern)
@@ -168,9 +179,11 @@ func TestUnregisteredBrokerIsForgottenSoon(t *testing.T) {
 	})
 }
 
-// TestFencedForGood: a broker that stays registered and fenced goes after the retention like any other, and stays away until
+// TestCaseC23FencedForGood: a broker that stays registered and fenced goes after the retention like any other, and stays away until
 // it serves again.
-func TestFencedForGood(t *testing.T) {
+// Done: a broker is fenced from the start for longer than the retention, and then serves
+// Shows: `broker_fenced` 1, then nothing of it, then ready
+func TestCaseC23FencedForGood(t *testing.T) {
 	inWorld(t, 0, func(w *world) {
 		for id := int32(1); id <= 2; id++ {
 			w.addBroker(id, wiretest.Modern)
@@ -192,8 +205,10 @@ func TestFencedForGood(t *testing.T) {
 	})
 }
 
-// TestKeyedById: three ids behind one address are three targets; an id that moves is dialed anew.
-func TestKeyedById(t *testing.T) {
+// TestCaseC18KeyedByID: three ids behind one address are three targets; an id that moves is dialed anew.
+// Done: three ids have the address of another broker; a broker gets another address
+// Shows: `identity` `misrouted` for those; for this one a new connection, the old one closed as `replaced`
+func TestCaseC18KeyedByID(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		for id := int32(21); id <= 23; id++ {
 			w.cluster.Set(id, "b1:9092")
@@ -214,7 +229,10 @@ func TestKeyedById(t *testing.T) {
 	})
 }
 
-func TestAddressThatMustNotBeDialed(t *testing.T) {
+// TestCaseC41AddressThatMustNotBeDialed: a bind address in the metadata is not dialed.
+// Done: brokers advertise 0.0.0.0, ::, an empty host, port -1, port 0
+// Shows: `resolve` `invalid_address` and no attempt
+func TestCaseC41AddressThatMustNotBeDialed(t *testing.T) {
 	for _, member := range []wiretest.Member{{Host: "0.0.0.0", Port: 9092}, {Host: "::", Port: 9092}, {Host: "", Port: 9092}, {Host: "b1", Port: -1}, {Host: "b1", Port: 0}} {
 		inWorld(t, 1, func(w *world) {
 			w.cluster.SetMember(5, member)
@@ -261,8 +279,10 @@ func TestNameThatMoved(t *testing.T) {
 	})
 }
 
-// TestFreshHandshakes: an old connection cannot hide a broker that accepts no new ones.
-func TestFreshHandshakes(t *testing.T) {
+// TestCaseC05FreshHandshakes: an old connection cannot hide a broker that accepts no new ones.
+// Done: new connections are refused while the old one is served
+// Shows: `broker_accepts_connections` 0 with `dial` `refused` within one handshake interval; `broker_reachable` 1
+func TestCaseC05FreshHandshakes(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		w.cfg.HandshakeInterval = time.Minute
 		w.start()
@@ -304,8 +324,10 @@ func TestViewsThatDisagree(t *testing.T) {
 	})
 }
 
-// TestTenThousandFailures: no more sockets, goroutines or waiters than at the start.
-func TestTenThousandFailures(t *testing.T) {
+// TestCaseC28TenThousandFailures: no more sockets, goroutines or waiters than at the start.
+// Done: a broker accepts and closes 10,000 times while a lease waits for it
+// Shows: one socket at most, no reference too many, nobody left waiting
+func TestCaseC28TenThousandFailures(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		w.cfg.BackoffBase, w.cfg.BackoffMax = time.Millisecond, time.Millisecond
 		w.cfg.ConnectRate = 1e6

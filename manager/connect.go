@@ -95,7 +95,6 @@ func (t *target) onDialed(r dialResult) {
 		return
 	}
 	t.conn, t.connSince, t.proven = r.conn, time.Now(), false
-	t.now.Connects.add(r.trace.Duration())
 	t.setState(StateReady)
 	t.scheduleRenewal()
 	t.release()
@@ -118,6 +117,7 @@ func (t *target) recordTrace(r dialResult) {
 		}
 		return
 	}
+	t.now.Connects.add(r.trace.Duration())
 	t.now.TLS, t.now.Identity = r.conn.TLS, r.conn.Identity
 }
 

@@ -42,8 +42,10 @@ func TestAllReady(t *testing.T) {
 	})
 }
 
-// TestHedgedRound: k dead targets before the good one cost about log2 k delays.
-func TestHedgedRound(t *testing.T) {
+// TestCaseC12HedgedRound: k dead targets before the good one cost about log2 k delays.
+// Done: up to 16 seeds that swallow every SYN, or accept and are silent, before the good one
+// Shows: the first answer after a time that grows with the logarithm of their number; `metadata_hedge_wins_total`
+func TestCaseC12HedgedRound(t *testing.T) {
 	kinds := map[string]func(w *world, addr string){
 		"blackhole": func(w *world, addr string) { w.net.Blackhole(addr) },
 		"tarpit":    func(w *world, addr string) { w.net.Listen(addr, wiretest.Tarpit) },
@@ -157,7 +159,10 @@ func TestLoserIsNoFailure(t *testing.T) {
 	})
 }
 
-func TestStartsWithEverythingDown(t *testing.T) {
+// TestCaseC01StartsWithEverythingDown: nothing answers at the start.
+// Done: the only seed refuses for a minute
+// Shows: `dial` `refused`, told once; no more than 10 attempts; all brokers within one backoff once it answers
+func TestCaseC01StartsWithEverythingDown(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		w.net.Refuse(address(1))
 		w.start()
@@ -178,8 +183,10 @@ func TestStartsWithEverythingDown(t *testing.T) {
 	})
 }
 
-// TestAcceptAndClose: a load balancer without backends must not cause a loop.
-func TestAcceptAndClose(t *testing.T) {
+// TestCaseC26AcceptAndClose: a load balancer without backends must not cause a loop.
+// Done: a broker accepts and closes for a minute
+// Shows: `api_versions` `closed` and no more than 10 attempts
+func TestCaseC26AcceptAndClose(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		w.net.Listen(address(2), wiretest.Hangup)
 		w.start()
@@ -191,7 +198,10 @@ func TestAcceptAndClose(t *testing.T) {
 	})
 }
 
-func TestEmptyAndForeignAnswersChangeNothing(t *testing.T) {
+// TestCaseC15EmptyAndForeignAnswers: answers that are not believed change nothing.
+// Done: one broker answers with no brokers, a seed for another cluster
+// Shows: `request` `empty_metadata` and `identity` `wrong_cluster`; the list of brokers, the connections and `up` stay
+func TestCaseC15EmptyAndForeignAnswers(t *testing.T) {
 	inWorld(t, 3, func(w *world) {
 		w.cfg.Seeds = w.seeds("b1:9092", "b2:9092", "10.9.0.9:9092")
 		foreign := wiretest.NewCluster("cluster-z")
@@ -218,8 +228,10 @@ func TestEmptyAndForeignAnswersChangeNothing(t *testing.T) {
 	})
 }
 
-// TestSeedsServeAfterReplacement: every broker is replaced at once, with new ids and addresses.
-func TestSeedsServeAfterReplacement(t *testing.T) {
+// TestCaseC14SeedsServeAfterReplacement: every broker is replaced at once, with new ids and addresses.
+// Done: all brokers are replaced by one with another id and address, to which the name of the seed leads
+// Shows: the new broker within 30 s; the old ones stay, not in the metadata; `rebootstraps_total`
+func TestCaseC14SeedsServeAfterReplacement(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		w.net.Name("bootstrap", "10.0.0.1")
 		w.cfg.Seeds = w.seeds("bootstrap:9092")

@@ -61,8 +61,10 @@ func mostPerWindow(attempts []time.Time, window time.Duration) int {
 	return most
 }
 
-// TestWrongPassword: 20 brokers and a wrong password are at most 2 attempts per retry interval, over a simulated hour.
-func TestWrongPassword(t *testing.T) {
+// TestCaseC25WrongPassword: 20 brokers and a wrong password are at most 2 attempts per retry interval, over a simulated hour.
+// Done: from the start, or changed on the brokers; rejected at once, or after 2 s; the file is corrected in the end
+// Shows: `sasl` `credentials_rejected` everywhere, at most 2 attempts per interval; all ready after the correction
+func TestCaseC25WrongPassword(t *testing.T) {
 	for _, delay := range []time.Duration{0, 2 * time.Second} {
 		t.Run(fmt.Sprintf("from the start, answered after %s", delay), func(t *testing.T) {
 			inWorld(t, 20, func(w *world) {
@@ -125,8 +127,10 @@ func TestSlowSASL(t *testing.T) {
 	})
 }
 
-// TestSessionIsRenewed: sessions of 5 s, over a minute, on one connection and without any failure.
-func TestSessionIsRenewed(t *testing.T) {
+// TestCaseC35SessionIsRenewed: sessions of 5 s, over a minute, on one connection and without any failure.
+// Done: sessions of 5 s; then no token can be had
+// Shows: one connection and no failure; then `sasl` `token_unavailable`, closed as `reauthentication`, until there is a token
+func TestCaseC35SessionIsRenewed(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		accounts := wiretest.NewAccounts("right", 0, 5*time.Second)
 		c := w.withSASL(accounts, "right")
@@ -205,8 +209,10 @@ func TestRejectedRenewal(t *testing.T) {
 	})
 }
 
-// TestTokenEndpointFailsForAMoment: as long as something is left of the session, the connection is kept.
-func TestTokenEndpointFailsForAMoment(t *testing.T) {
+// TestCaseC35TokenEndpointFails: as long as something is left of the session, the connection is kept.
+// Done: no token can be had until a session of a minute has two seconds left
+// Shows: nothing: the connection is kept and renewed late
+func TestCaseC35TokenEndpointFails(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
 		c := w.withSASL(wiretest.NewAccounts("right", 0, time.Minute), "right")
 		w.start()

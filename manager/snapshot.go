@@ -71,7 +71,7 @@ type Target struct {
 	Attempts            uint64            // connection attempts started
 	PhaseFailures       [wire.NumPhases]uint64
 	Closes              [NumCauses]uint64
-	Connects            Sum // connection attempts that became ready
+	Connects            Sum // connection attempts and fresh handshakes that got through all phases
 	RoundTrips          Sum // answered checks
 	Requests            uint64
 	RequestFailures     [wire.NumReasons]uint64

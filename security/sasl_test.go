@@ -200,7 +200,10 @@ func TestNewSASLRefuses(t *testing.T) {
 	}
 }
 
-func TestSecretsArePrintedWithout(t *testing.T) {
+// TestCaseC37SecretsArePrintedWithout: a secret has no way into a message.
+// Done: options and credentials are printed with every verb of fmt
+// Shows: never the secret
+func TestCaseC37SecretsArePrintedWithout(t *testing.T) {
 	options := SASLOptions{Mechanism: "oauth", Password: SecretValue(marker), OAuth: OAuthOptions{Token: SecretValue(marker)}}
 	s := mustSASL(t, options)
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {

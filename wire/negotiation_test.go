@@ -9,8 +9,10 @@ import (
 	"kafka_connection_exporter/wire/wiretest"
 )
 
-// TestNegotiation: any broker whose versions overlap with ours is usable, and is asked in the highest common one.
-func TestNegotiation(t *testing.T) {
+// TestCaseC24Negotiation: any broker whose versions overlap with ours is usable, and is asked in the highest common one.
+// Done: brokers with the versions of six releases, from the oldest Metadata to those to come
+// Shows: a view of the cluster from each, asked in the highest common version
+func TestCaseC24Negotiation(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		versions wiretest.Versions

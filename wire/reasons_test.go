@@ -309,8 +309,10 @@ func (s *stage) account(right, presented string, delay time.Duration) {
 	s.password(presented)
 }
 
-// TestReasons provokes every reason over a real socket.
-func TestReasons(t *testing.T) {
+// TestCaseC30EveryReason provokes every reason over a real socket.
+// Done: every way to fail that we know, each over a real socket
+// Shows: the phase and the reason of each; every reason there is occurs
+func TestCaseC30EveryReason(t *testing.T) {
 	seen := map[wire.Reason]bool{wire.ReasonOther: true, wire.ReasonInvalidAddress: true}
 	for _, c := range reasonCases {
 		t.Run(c.name, func(t *testing.T) {

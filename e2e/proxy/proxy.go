@@ -12,7 +12,8 @@ import (
 	"kafka_connection_exporter/e2e/freeport"
 )
 
-// Proxy forwards every connection on Addr to its target of that moment.
+// Proxy forwards every connection on Addr to its target of that moment. Toxiproxy, which e2e has for bad networks, cannot send new
+// connections elsewhere while the old ones stay, as a name or a load balancer does: to change its upstream ends them.
 type Proxy struct {
 	// Addr is 127.0.0.1 and a port of its own, fixed for the proxy's life.
 	Addr string

@@ -78,7 +78,7 @@ func (s *server) closeAll() {
 // Reset is a handler that reads a little and then resets the connection.
 func Reset(conn net.Conn) {
 	_, _ = conn.Read(make([]byte, 64))
-	_ = conn.(*net.TCPConn).SetLinger(0)
+	_ = conn.(interface{ SetLinger(int) error }).SetLinger(0)
 }
 
 // ReadAndClose is a handler that reads a little and then closes in an orderly way.
@@ -95,32 +95,36 @@ func ClosedPort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// BlackholePort returns a loopback port whose SYNs get no answer: its accept queue, of length zero, is full. The net
-// package cannot choose the length of the queue.
+// BlackholePort returns a loopback port whose SYNs get no answer.
 func BlackholePort(t testing.TB) int {
 	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	addr, _ := Blackhole(t, "127.0.0.1:0")
+	return addr.(*net.TCPAddr).Port
+}
+
+// Blackhole listens at addr and answers no SYN: its accept queue, of length zero, is full. It returns the address and what
+// frees it before the test ends. The net package cannot choose the length of the queue, but to listen again changes it.
+func Blackhole(t testing.TB, addr string) (at net.Addr, free func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(fd, 0); err != nil {
-		t.Fatal(err)
-	}
-	name, err := syscall.Getsockname(fd)
+	raw, err := l.(*net.TCPListener).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(name.(*syscall.SockaddrInet4).Port))
-	filler, err := net.Dial("tcp", addr.String())
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = syscall.Listen(int(fd), 0) }); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	filler, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = filler.Close() })
-	return int(addr.Port())
+	free = sync.OnceFunc(func() { _ = filler.Close(); _ = l.Close() })
+	t.Cleanup(free)
+	return l.Addr(), free
 }
 
 // Resolver returns a resolver that asks an in-process name server. It answers names with their addresses, every other
