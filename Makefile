@@ -5,10 +5,10 @@ REVISION    ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 VERSION_PKG := github.com/prometheus/common/version
 LDFLAGS     := -s -w -X $(VERSION_PKG).Version=$(VERSION) -X $(VERSION_PKG).Revision=$(REVISION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-FUZZTIME    ?= 20s
+FUZZTIME    ?= 60s
 GOTEST      := go test -race -shuffle=on
 
-.PHONY: all build test unit e2e lint alerts fuzz bench demo image clean
+.PHONY: all build test unit e2e lint alerts fuzz bench soak demo image clean
 
 all: lint build test
 
@@ -37,20 +37,31 @@ lint:
 	go run $(STATICCHECK) ./...
 	go run $(STATICCHECK) -tags e2e ./e2e/...
 
-# The alerting rules and their unit tests, and the queries of the dashboard. promtool is in Debian's package prometheus.
+# The alerting rules and their unit tests, and the queries of the dashboard. promtool and amtool are Debian packages.
 alerts:
-	@command -v promtool >/dev/null || { echo "make alerts needs promtool (Debian: apt-get install prometheus)"; exit 1; }
+	@command -v promtool >/dev/null && command -v amtool >/dev/null || { \
+		echo "make alerts needs promtool and amtool (Debian: apt-get install prometheus prometheus-alertmanager)"; exit 1; }
 	promtool check rules alerts/rules.yml
-	promtool test rules alerts/tests.yml
-	go test -count=1 ./alerts ./dashboards ./docs
+	promtool test rules alerts/tests/*.yml
+	amtool check-config alerts/alertmanager.yml
+	go test -count=1 ./alerts ./dashboards ./runbooks
 
+# Every fuzz target for FUZZTIME, one after the other. An input that fails is kept in the package's testdata/fuzz.
 fuzz:
-	go test -run '^$$' -fuzz FuzzReadFrame -fuzztime $(FUZZTIME) ./wire
-	go test -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) ./wire
-	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) ./seeds
+	@set -e; for target in $$(grep -ho '^func Fuzz[A-Za-z]*' */*_test.go | cut -d' ' -f2); do \
+		package=./$$(dirname $$(grep -l "^func $$target(" */*_test.go)); \
+		echo "== $$package $$target"; \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$package; \
+	done
 
+# The figures of BENCHMARKS.md, and those of single functions.
 bench:
 	go test -run '^$$' -bench . -benchmem ./manager ./collector
+	cd bench && go run . -write ../BENCHMARKS.md
+
+# The soak test for ten minutes; in the ordinary tests it takes one.
+soak:
+	go test -count=1 -timeout 20m -run '^TestSoak$$' -v ./lab -lab.soak 10m
 
 demo:
 	go run ./demo

@@ -1,7 +1,7 @@
-// Package dashboards_test holds the dashboard to METRICS.md, and to what makes it readable.
 package dashboards_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,15 +11,25 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kafka_connection_exporter/dashboards"
 )
 
-type dashboard struct {
+// board is what the tests need of a dashboard, read from its file as Grafana reads it.
+type board struct {
 	UID, Title    string
 	SchemaVersion int
+	Editable      bool
 	Panels        []panel
-	Templating    struct {
-		List []struct{ Name, Type, Definition string }
-	}
+	Templating    struct{ List []variable }
+	Links         []struct{ URL string }
+}
+
+type variable struct {
+	Name, Type, Definition, AllValue string
+	Multi, IncludeAll                bool
+	Refresh                          int
+	Datasource                       struct{ UID string }
 }
 
 type panel struct {
@@ -27,168 +37,179 @@ type panel struct {
 	Type, Title, Description string
 	Datasource               struct{ UID string }
 	GridPos                  struct{ X, Y, W, H int }
-	FieldConfig              struct{ Defaults struct{ Unit string } }
-	Targets                  []struct {
+	FieldConfig              struct {
+		Defaults struct {
+			Unit       string
+			Thresholds struct{ Steps []any }
+		}
+	}
+	Targets []struct {
 		Expr, RefID string
 		Datasource  struct{ UID string }
 	}
-	Panels []panel
 }
 
-func load(t *testing.T) dashboard {
+func load(t *testing.T) map[string]board {
 	t.Helper()
-	text, err := os.ReadFile("kafka_connection.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var d dashboard
-	if err := json.Unmarshal(text, &d); err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// all returns the panels, those in collapsed rows included.
-func (d dashboard) all() []panel {
-	var flat []panel
-	for _, p := range d.Panels {
-		flat = append(append(flat, p), p.Panels...)
-	}
-	return flat
-}
-
-// queries returns every expression with where it stands.
-func (d dashboard) queries() map[string]string {
-	exprs := make(map[string]string)
-	for _, p := range d.all() {
-		for _, q := range p.Targets {
-			exprs[fmt.Sprintf("panel %d %q, query %s", p.ID, p.Title, q.RefID)] = q.Expr
+	all := make(map[string]board)
+	for name, text := range dashboards.Files() {
+		var b board
+		if err := json.Unmarshal(text, &b); err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, v := range d.Templating.List {
-		exprs["variable "+v.Name] = v.Definition
-	}
-	return exprs
-}
-
-var (
-	row    = regexp.MustCompile("^\\| `(\\w+)` \\| (\\w+) \\|")
-	metric = regexp.MustCompile(`kafka_connection_[a-z_]+`)
-)
-
-// known returns the names of all series that METRICS.md documents.
-func known(t *testing.T) []string {
-	t.Helper()
-	text, err := os.ReadFile("../METRICS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := []string{"kafka_connection_build_info"}
-	suffixes := map[string][]string{"histogram": {"_bucket", "_sum", "_count"}, "summary": {"_sum", "_count"}}
-	for line := range strings.Lines(string(text)) {
-		m := row.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		name := "kafka_connection_" + m[1]
-		if suffixes[m[2]] == nil {
-			all = append(all, name)
-		}
-		for _, suffix := range suffixes[m[2]] {
-			all = append(all, name+suffix)
-		}
+		all[name] = b
 	}
 	return all
 }
 
-func TestMetricNames(t *testing.T) {
-	names := known(t)
-	for where, expr := range load(t).queries() {
-		for _, name := range metric.FindAllString(expr, -1) {
-			if !slices.Contains(names, name) {
-				t.Errorf("%s uses %s, which METRICS.md does not have", where, name)
+// queries returns every expression of both dashboards with where it stands.
+func queries(t *testing.T) map[string]string {
+	t.Helper()
+	exprs := make(map[string]string)
+	for name, b := range load(t) {
+		for _, p := range b.Panels {
+			for _, q := range p.Targets {
+				exprs[fmt.Sprintf("%s, panel %q, query %s", name, p.Title, q.RefID)] = q.Expr
 			}
+		}
+	}
+	return exprs
+}
+
+// TestFilesAreGenerated: the files are those that go generate would write.
+func TestFilesAreGenerated(t *testing.T) {
+	written, err := filepath.Glob("*.json")
+	if err != nil || len(written) != len(dashboards.Files()) {
+		t.Errorf("%q, %v", written, err)
+	}
+	for name, want := range dashboards.Files() {
+		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not up to date: go generate ./dashboards (%v)", name, err)
 		}
 	}
 }
 
-func TestPanels(t *testing.T) {
-	d := load(t)
-	ids := make(map[int]bool)
-	for _, p := range d.all() {
-		if ids[p.ID] || p.ID == 0 {
-			t.Errorf("the id %d of %q is 0 or taken", p.ID, p.Title)
+// TestBoards: what a person needs to find, and to be led from one to the other and to the runbooks.
+func TestBoards(t *testing.T) {
+	for name, b := range load(t) {
+		if len(b.UID) < 8 || b.Title == "" || b.SchemaVersion < 39 || b.Editable {
+			t.Errorf("%s: uid %q, title %q, schema version %d (Grafana 11 has 39), editable %v", name, b.UID, b.Title, b.SchemaVersion, b.Editable)
 		}
-		ids[p.ID] = true
-		if p.Title == "" {
-			t.Errorf("panel %d has no title", p.ID)
+		if len(b.Links) != 2 || b.Links[1].URL != "${runbooks}/README.md" {
+			t.Errorf("%s: links %+v", name, b.Links)
 		}
-		if p.Type == "row" {
-			continue
-		}
-		if p.Description == "" || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 {
-			t.Errorf("%q has no description, no unit or no query", p.Title)
-		}
-		for _, q := range p.Targets {
-			if q.Datasource.UID != "${datasource}" || p.Datasource.UID != "${datasource}" {
-				t.Errorf("%q does not use the data source that is chosen", p.Title)
+		text := string(dashboards.Files()[name])
+		for _, target := range []string{"${runbooks}/reasons/${__value.raw}.md", "/d/kafka-connection-broker?var-broker="} {
+			if !strings.Contains(text, target) {
+				t.Errorf("%s leads nowhere to %s", name, target)
 			}
 		}
 	}
-	if d.UID == "" || d.Title == "" || d.SchemaVersion < 39 {
-		t.Errorf("uid %q, title %q, schema version %d: want both and at least 39, that of Grafana 11", d.UID, d.Title, d.SchemaVersion)
+	if _, err := os.Stat("../runbooks/README.md"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPanels has the intent of the rules of Grafana's dashboard-linter about panels: panel-datasource, panel-title-description,
+// panel-units and panel-no-targets; and that none has the id of another.
+func TestPanels(t *testing.T) {
+	for name, b := range load(t) {
+		ids := make(map[int]bool)
+		for _, p := range b.Panels {
+			if ids[p.ID] || p.ID == 0 {
+				t.Errorf("%s: the id %d of %q is 0 or taken", name, p.ID, p.Title)
+			}
+			ids[p.ID] = true
+			if p.Title == "" || p.Description == "" || p.FieldConfig.Defaults.Unit == "" || len(p.FieldConfig.Defaults.Thresholds.Steps) == 0 || len(p.Targets) == 0 {
+				t.Errorf("%s: %q lacks a title, a description, a unit, a threshold or a query", name, p.Title)
+			}
+			for _, q := range p.Targets {
+				if q.Datasource.UID != "${datasource}" || p.Datasource.UID != "${datasource}" {
+					t.Errorf("%s: %q does not use the data source that is chosen", name, p.Title)
+				}
+			}
+		}
 	}
 }
 
 // TestGrid: no panel lies on another one, and none is outside of the 24 columns.
 func TestGrid(t *testing.T) {
-	taken := make(map[[2]int]string)
-	for _, p := range load(t).Panels {
-		g := p.GridPos
-		if g.W < 1 || g.H < 1 || g.X < 0 || g.Y < 0 || g.X+g.W > 24 {
-			t.Errorf("%q is outside of the grid: %+v", p.Title, g)
-		}
-		for x := g.X; x < g.X+g.W; x++ {
-			for y := g.Y; y < g.Y+g.H; y++ {
-				if other := taken[[2]int{x, y}]; other != "" {
-					t.Fatalf("%q lies on %q", p.Title, other)
-				}
-				taken[[2]int{x, y}] = p.Title
+	for name, b := range load(t) {
+		taken := make(map[[2]int]string)
+		for _, p := range b.Panels {
+			g := p.GridPos
+			if g.W < 1 || g.H < 1 || g.X+g.W > 24 {
+				t.Errorf("%s: %q is outside of the grid: %+v", name, p.Title, g)
 			}
+			for x := g.X; x < g.X+g.W; x++ {
+				for y := g.Y; y < g.Y+g.H; y++ {
+					if other := taken[[2]int{x, y}]; other != "" {
+						t.Fatalf("%s: %q lies on %q", name, p.Title, other)
+					}
+					taken[[2]int{x, y}] = p.Title
+				}
+			}
+		}
+	}
+}
+
+// TestVariables: template-datasource, template-job, template-instance, template-label-promql and
+// template-on-time-change-reload of the dashboard-linter.
+func TestVariables(t *testing.T) {
+	for name, b := range load(t) {
+		var names []string
+		for _, v := range b.Templating.List {
+			names = append(names, v.Name)
+			if v.Type != "query" {
+				continue
+			}
+			const onTimeRangeChanged = 2
+			if v.Datasource.UID != "${datasource}" || v.Refresh != onTimeRangeChanged || !v.Multi || !v.IncludeAll || v.AllValue != ".*" {
+				t.Errorf("%s: variable %s: %+v", name, v.Name, v)
+			}
+			if !strings.HasPrefix(v.Definition, "label_values(kafka_connection_") {
+				t.Errorf("%s: variable %s is filled by %q", name, v.Name, v.Definition)
+			}
+		}
+		if want := []string{"datasource", "job", "instance", "kafka_cluster", "broker", "runbooks"}; !slices.Equal(names, want) {
+			t.Errorf("%s has the variables %q, want %q", name, names, want)
 		}
 	}
 }
 
 var (
+	selector  = regexp.MustCompile(`\b(kafka_connection_[a-z_]+)(\{[^}]*\})?(\[[^\]]*\])?`)
+	label     = regexp.MustCompile(`(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"`)
 	reference = regexp.MustCompile(`\$\{?(\w+)`)
-	builtIn   = []string{"__rate_interval", "__range", "__interval"}
+	grows     = regexp.MustCompile(`(_total|_sum|_count|_bucket)$`)
+	growth    = regexp.MustCompile(`(rate|increase)\($`)
 )
 
-// TestVariables: the variables that people choose by are there, and no query uses another one.
-func TestVariables(t *testing.T) {
-	d := load(t)
-	names := slices.Clone(builtIn)
-	for _, v := range d.Templating.List {
-		names = append(names, v.Name)
-	}
-	for _, name := range []string{"datasource", "kafka_cluster", "broker_id"} {
-		if !slices.Contains(names, name) {
-			t.Errorf("there is no variable %s", name)
-		}
-	}
-	for where, expr := range d.queries() {
-		for _, m := range reference.FindAllStringSubmatch(expr, -1) {
-			if !slices.Contains(names, m[1]) {
-				t.Errorf("%s uses $%s, which does not exist", where, m[1])
+// TestQueries: target-job, target-instance, target-counter-agg and target-rate-interval: every selector heeds what is chosen,
+// and what only grows is seen as a rate, over the interval that fits.
+func TestQueries(t *testing.T) {
+	known := []string{"job", "instance", "kafka_cluster", "broker", "__rate_interval", "__range", "__interval"}
+	for where, expr := range queries(t) {
+		for _, m := range selector.FindAllStringSubmatchIndex(expr, -1) {
+			name, labels, window := expr[m[2]:m[3]], expr[max(0, m[4]):max(0, m[5])], expr[max(0, m[6]):max(0, m[7])]
+			for _, want := range []string{`job=~"$job"`, `instance=~"$instance"`, `kafka_cluster=~"$kafka_cluster"`} {
+				if !strings.Contains(labels, want) {
+					t.Errorf("%s does not heed %s: %s", where, want, expr)
+				}
+			}
+			if grows.MatchString(name) && (!growth.MatchString(expr[:m[0]]) || window != "[$__rate_interval]" && window != "[15m]") {
+				t.Errorf("%s shows %s%s, which only grows", where, name, window)
 			}
 		}
-		if !strings.Contains(expr, "$kafka_cluster") && where != "variable kafka_cluster" && where != "variable datasource" {
-			t.Errorf("%s does not heed the chosen cluster", where)
+		for _, m := range reference.FindAllStringSubmatch(expr, -1) {
+			if !slices.Contains(known, m[1]) {
+				t.Errorf("%s uses $%s, which does not exist", where, m[1])
+			}
 		}
 	}
 }
 
-// TestSyntax has promtool parse every query, where it is installed.
+// TestSyntax is target-promql: promtool parses every query, where it is installed.
 func TestSyntax(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
@@ -197,11 +218,8 @@ func TestSyntax(t *testing.T) {
 	interval := regexp.MustCompile(`\$__\w+`)
 	var rules strings.Builder
 	rules.WriteString("groups:\n  - name: dashboard\n    rules:\n")
-	for where, expr := range load(t).queries() {
-		if strings.HasPrefix(where, "variable") {
-			continue
-		}
-		fmt.Fprintf(&rules, "      - {record: 'q:%d', expr: %q}\n", strings.Count(rules.String(), "\n"), interval.ReplaceAllString(expr, "5m"))
+	for _, expr := range queries(t) {
+		fmt.Fprintf(&rules, "      - {record: 'q:%d', expr: %q}\n", rules.Len(), interval.ReplaceAllString(expr, "5m"))
 	}
 	file := filepath.Join(t.TempDir(), "rules.yml")
 	if err := os.WriteFile(file, []byte(rules.String()), 0o600); err != nil {

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,7 +22,7 @@ import (
 	"kafka_connection_exporter/e2e/proc"
 )
 
-// prometheus is a real Prometheus that scrapes one exporter every second, with the rules of this repository.
+// prometheus is a real Prometheus that scrapes every second.
 type prometheus struct {
 	t   *testing.T
 	url string
@@ -32,69 +33,109 @@ global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [%q]
 scrape_configs:
   - job_name: kafka_connection
-    static_configs: [{targets: [%q]}]
+    static_configs:
 `
 
-func startPrometheus(t *testing.T, target string) *prometheus {
+// vantage is where an exporter stands, and its address.
+type vantage struct{ name, address string }
+
+// at returns where an exporter can be scraped, in the place with this name.
+func at(name string, e *exporter.Exporter) vantage {
+	return vantage{name, strings.TrimPrefix(e.URL, "http://")}
+}
+
+// startPrometheus runs the rules in the file on what these exporters show, and tells the Alertmanager if there is one.
+func startPrometheus(t *testing.T, rules, alertmanager string, exporters ...vantage) *prometheus {
 	t.Helper()
-	path, err := exec.LookPath("prometheus")
-	if err != nil {
-		t.Fatal("there is no prometheus (Debian: apt-get install prometheus)")
+	config := fmt.Sprintf(prometheusConfig, rules)
+	for _, e := range exporters {
+		config += fmt.Sprintf("      - {targets: [%q], labels: {vantage: %q}}\n", e.address, e.name)
 	}
-	rules, err := filepath.Abs("../alerts/rules.yml")
+	if alertmanager != "" {
+		config += fmt.Sprintf("alerting: {alertmanagers: [{static_configs: [{targets: [%q]}]}]}\n", alertmanager)
+	}
+	return &prometheus{t: t, url: "http://" + startService(t, "prometheus", config, "--storage.tsdb.path=data")}
+}
+
+// startService runs one of Prometheus' servers with a configuration in a folder of its own, and returns its address.
+func startService(t *testing.T, name, config string, args ...string) (address string) {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("there is no %s (Debian: apt-get install prometheus prometheus-alertmanager)", name)
+	}
+	dir, err := os.MkdirTemp(scratch(t), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := scratch(t)
-	config := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, prometheusConfig, rules, target), 0o600); err != nil {
+	file := filepath.Join(dir, "config.yml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	port, err := freeport.Pick()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := fmt.Sprintf("127.0.0.1:%d", port)
-	p, err := proc.Start(proc.Spec{Name: "prometheus", Path: path, Dir: dir, Log: filepath.Join(dir, "prometheus.log"), Args: []string{
-		"--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + address,
-	}})
+	address = fmt.Sprintf("127.0.0.1:%d", port)
+	args = append([]string{"--config.file=" + file, "--web.listen-address=" + address}, args...)
+	p, err := proc.Start(proc.Spec{Name: name, Path: path, Dir: dir, Log: filepath.Join(dir, name+".log"), Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Kill() })
-	return &prometheus{t: t, url: "http://" + address}
+	t.Cleanup(func() {
+		_ = p.Kill()
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", name, p.Tail(20))
+		}
+	})
+	return address
 }
 
-// query returns the label sets that a query finds.
-func (p *prometheus) query(q string) ([]map[string]string, error) {
-	resp, err := http.Get(p.url + "/api/v1/query?query=" + url.QueryEscape(q))
+// series is one result of a query.
+type series struct {
+	Metric map[string]string
+	Value  [2]any // time and, as text, value
+}
+
+// query returns what an instant query finds.
+func (p *prometheus) query(q string) (found []series, err error) {
+	if err = p.get("/api/v1/query?query="+url.QueryEscape(q), &found); err != nil {
+		err = fmt.Errorf("%s: %w", q, err)
+	}
+	return found, err
+}
+
+// get asks Prometheus' API and reads the result.
+func (p *prometheus) get(path string, result any) error {
+	resp, err := http.Get(p.url + path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer resp.Body.Close()
-	var answer struct {
+	answer := struct {
 		Status, Error string
-		Data          struct {
-			Result []struct{ Metric map[string]string }
-		}
-	}
+		Data          struct{ Result any }
+	}{}
+	answer.Data.Result = result
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
-		return nil, err
+		return err
 	}
 	if answer.Status != "success" {
-		return nil, fmt.Errorf("%s: %s", q, answer.Error)
+		return errors.New(answer.Error)
 	}
-	var found []map[string]string
-	for _, r := range answer.Data.Result {
-		found = append(found, r.Metric)
-	}
-	return found, nil
+	return nil
+}
+
+// value returns the value of the one series that a query finds.
+func (p *prometheus) value(q string) string {
+	p.t.Helper()
+	return fmt.Sprint(p.await(1, q)[0].Value[1])
 }
 
 // await polls a query until it finds n series.
-func (p *prometheus) await(n int, q string) []map[string]string {
+func (p *prometheus) await(n int, q string) []series {
 	p.t.Helper()
-	var found []map[string]string
+	var found []series
 	var err error
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); <-time.After(200 * time.Millisecond) {
 		if found, err = p.query(q); err == nil && len(found) == n {
@@ -105,13 +146,13 @@ func (p *prometheus) await(n int, q string) []map[string]string {
 	return nil
 }
 
-// TestPrometheus: a real one scrapes without an error, every query of the documentation works, a killed broker becomes an
-// alert that says why, and the alert goes when the broker is back.
+// TestPrometheus: a real one scrapes without an error, every query of the documentation works, and a killed broker becomes an
+// alert that waits for its time, and goes when the broker is back.
 func TestPrometheus(t *testing.T) {
 	c := shared(t, cluster.V44)
 	e := exporter.Start(t, flags(c.Addrs("PLAINTEXT"), "--kafka.cluster=main", "--collector.broker-histograms")...)
 	e.WaitFor(settleTimeout, ready(c.IDs()...))
-	p := startPrometheus(t, strings.TrimPrefix(e.URL, "http://"))
+	p := startPrometheus(t, rulesFile(t, "2m"), "", at("here", e))
 	p.await(1, `up{job="kafka_connection"} == 1`)
 	p.await(3, `kafka_connection_broker_reachable{kafka_cluster="main"} == 1`)
 	for _, q := range documentedQueries(t) {
@@ -122,10 +163,10 @@ func TestPrometheus(t *testing.T) {
 
 	victim := c.Broker(2)
 	victim.Kill(t)
-	p.await(1, `ALERTS{alertname="KafkaBrokerUnreachable",broker_id="2"}`)
+	p.await(1, `ALERTS{alertname="KafkaBrokerUnreachable",broker_id="2",alertstate="pending"}`)
 	failing := p.await(1, `kafka_connection_broker_failing{broker_id="2"}`)
-	if failing[0]["reason"] != "refused" || failing[0]["phase"] != "dial" {
-		t.Errorf("Prometheus says that it fails with %v", failing[0])
+	if failing[0].Metric["reason"] != "refused" || failing[0].Metric["phase"] != "dial" {
+		t.Errorf("Prometheus says that it fails with %v", failing[0].Metric)
 	}
 	victim.Start(t)
 	p.await(0, `ALERTS{alertname="KafkaBrokerUnreachable"}`)

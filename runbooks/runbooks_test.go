@@ -1,6 +1,6 @@
-// Package docs_test holds the documents to the code: a reason or phase without its section, or a link that leads nowhere,
+// Package runbooks_test holds the documents to the code: a reason or an alert without its page, or a link that leads nowhere,
 // fails.
-package docs_test
+package runbooks_test
 
 import (
 	"os"
@@ -54,21 +54,30 @@ func names[T interface{ String() string }](all []T) []string {
 	return texts
 }
 
-var word = regexp.MustCompile(`^[a-z][a-z_]*$`)
-
-// TestHeadings: every reason has its section, and every phase has one below "Phases", and nothing else looks like them.
-func TestHeadings(t *testing.T) {
-	var reasons, phases []string
-	for _, s := range sections(t, "REASONS.md") {
-		switch {
-		case s.level == 2 && word.MatchString(s.title):
-			reasons = append(reasons, s.title)
-		case s.level == 3:
-			phases = append(phases, s.title)
-		}
+// pages returns the names of the pages in a folder.
+func pages(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	compare(t, "reasons", reasons, names(wire.Reasons()))
-	compare(t, "phases", phases, names(wire.Phases()))
+	var all []string
+	for _, file := range files {
+		all = append(all, strings.TrimSuffix(filepath.Base(file), ".md"))
+	}
+	return all
+}
+
+var alert = regexp.MustCompile(`(?m)^      - alert: (\w+)$`)
+
+// TestPages: every reason and every alert has its page, and nothing else has.
+func TestPages(t *testing.T) {
+	compare(t, "reasons", pages(t, "reasons"), names(wire.Reasons()))
+	var alerts []string
+	for _, m := range alert.FindAllStringSubmatch(read(t, "../alerts/rules.yml"), -1) {
+		alerts = append(alerts, m[1])
+	}
+	compare(t, "alerts", pages(t, "alerts"), alerts)
 }
 
 func compare(t *testing.T, what string, got, want []string) {
@@ -76,51 +85,69 @@ func compare(t *testing.T, what string, got, want []string) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("REASONS.md has sections for the %s\n%v, want\n%v", what, got, want)
+		t.Errorf("there are pages for the %s\n%v, want\n%v", what, got, want)
 	}
 }
 
+// TestParts: every page has the same parts in the same order, and a command to confirm it with.
+func TestParts(t *testing.T) {
+	for folder, last := range map[string]string{"reasons": "Do not conclude", "alerts": "How to keep it quiet"} {
+		for _, page := range pages(t, folder) {
+			all := sections(t, filepath.Join(folder, page+".md"))
+			var got []string
+			for _, s := range all {
+				got = append(got, s.title)
+				if s.title == "How to confirm" && !strings.Contains(s.body, "```sh\n") {
+					t.Errorf("%s/%s.md has no command", folder, page)
+				}
+			}
+			want := []string{page, "What it means", "How to confirm", "Usual causes", "The fix", last}
+			if !slices.Equal(got, want) && (folder != "alerts" || !slices.Equal(got, want[:5])) {
+				t.Errorf("%s/%s.md has the parts %q, want %q", folder, page, got, want)
+			}
+		}
+	}
+}
+
+// TestIndex: README.md lists every page, and has a section for each phase.
+func TestIndex(t *testing.T) {
+	text := read(t, "README.md")
+	for _, folder := range []string{"reasons", "alerts"} {
+		for _, page := range pages(t, folder) {
+			if !strings.Contains(text, "("+folder+"/"+page+".md) |") {
+				t.Errorf("README.md does not list %s/%s.md", folder, page)
+			}
+		}
+	}
+	var phases []string
+	for _, s := range sections(t, "README.md") {
+		if s.level == 3 {
+			phases = append(phases, s.title)
+		}
+	}
+	compare(t, "phases", phases, names(wire.Phases()))
+}
+
 var (
-	parts       = []string{"Means", "Phases", "Likely causes", "Do", "Do not conclude"}
-	part        = regexp.MustCompile(`(?m)^- \*\*([A-Za-z ]+):\*\* (.*)$`)
+	phasesLine  = regexp.MustCompile(`Phases: (.*)\.\n`)
 	code        = regexp.MustCompile("`([^`]+)`")
 	provocation = regexp.MustCompile(`"([a-z_]+): ([a-z_]+)"`)
 )
 
-// phasesOf returns the phases that the section of each reason names.
+// phasesOf returns the phases that the page of each reason names.
 func phasesOf(t *testing.T) map[string][]string {
 	t.Helper()
 	occurs := make(map[string][]string)
-	for _, s := range sections(t, "REASONS.md") {
-		if s.level != 2 || !word.MatchString(s.title) {
-			continue
+	for _, reason := range pages(t, "reasons") {
+		line := phasesLine.FindStringSubmatch(read(t, filepath.Join("reasons", reason+".md")))
+		if line == nil {
+			t.Fatalf("reasons/%s.md names no phases", reason)
 		}
-		for _, m := range part.FindAllStringSubmatch(s.body, -1) {
-			if m[1] != "Phases" {
-				continue
-			}
-			for _, phase := range code.FindAllStringSubmatch(m[2], -1) {
-				occurs[s.title] = append(occurs[s.title], phase[1])
-			}
+		for _, phase := range code.FindAllStringSubmatch(line[1], -1) {
+			occurs[reason] = append(occurs[reason], phase[1])
 		}
 	}
 	return occurs
-}
-
-// TestParts: every reason's section has the same five parts in the same order.
-func TestParts(t *testing.T) {
-	for _, s := range sections(t, "REASONS.md") {
-		if s.level != 2 || !word.MatchString(s.title) {
-			continue
-		}
-		var got []string
-		for _, m := range part.FindAllStringSubmatch(s.body, -1) {
-			got = append(got, m[1])
-		}
-		if !slices.Equal(got, parts) {
-			t.Errorf("%s has the parts %q, want %q", s.title, got, parts)
-		}
-	}
 }
 
 // TestPhases: a reason is said to occur in phases that exist, among them all in which a test of package wire provokes it.
@@ -141,7 +168,7 @@ func TestPhases(t *testing.T) {
 		}
 		provoked++
 		if !slices.Contains(occurs[reason], phase) {
-			t.Errorf("wire's tests provoke %s in phase %s, REASONS.md says %v", reason, phase, occurs[reason])
+			t.Errorf("wire's tests provoke %s in phase %s, its page says %v", reason, phase, occurs[reason])
 		}
 	}
 	if provoked == 0 {
@@ -149,19 +176,19 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// documents are all whose links are checked, relative to the root of the repository.
+// documents are all whose links are checked.
 func documents(t *testing.T) []string {
 	t.Helper()
-	all := []string{"README.md", "METRICS.md", "CHANGELOG.md"}
-	if _, err := os.Stat("../ARCHITECTURE.md"); err == nil {
-		all = append(all, "ARCHITECTURE.md")
+	var all []string
+	for _, pattern := range []string{"../*.md", "../docs/*.md", "../alerts/*.md", "../dashboards/*.md", "*.md", "alerts/*.md", "reasons/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found...)
 	}
-	found, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range found {
-		all = append(all, filepath.Join("docs", name))
+	if len(all) < 60 {
+		t.Errorf("only %d documents", len(all))
 	}
 	return all
 }
@@ -174,15 +201,15 @@ var (
 // TestLinks: every relative link leads to a file or folder that is there and, with an anchor, to a heading in it.
 func TestLinks(t *testing.T) {
 	for _, document := range documents(t) {
-		text := fence.ReplaceAllString(read(t, filepath.Join("..", document)), "")
+		text := fence.ReplaceAllString(read(t, document), "")
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
 				continue
 			}
 			file, anchor, _ := strings.Cut(m[1], "#")
-			target := filepath.Join("..", document)
+			target := document
 			if file != "" {
-				target = filepath.Join("..", filepath.Dir(document), file)
+				target = filepath.Join(filepath.Dir(document), file)
 			}
 			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s links to %s, which is not there", document, m[1])
