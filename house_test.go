@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -32,6 +33,9 @@ var house = map[string]struct {
 	".":             {[]string{"app"}, isStandard},
 	"demo":          {[]string{"app"}, everything},
 	"lab":           {nil, isStandard},
+
+	"dashboards":          {nil, without("github.com/prometheus/")},
+	"dashboards/generate": {[]string{"dashboards"}, isStandard},
 }
 
 func isStandard(imported string) bool {
@@ -50,12 +54,28 @@ func without(forbidden ...string) func(string) bool {
 	}
 }
 
+// TestOnlyInTests: what is there for tests, the demo or the dashboards is not in the binary.
+func TestOnlyInTests(t *testing.T) {
+	deps, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, banned := range []string{
+		"github.com/Shopify/toxiproxy", "github.com/miekg/dns", "github.com/grafana", "github.com/twmb/franz-go/pkg/kgo", "github.com/twmb/franz-go/pkg/kadm",
+		"github.com/twmb/franz-go/pkg/kfake", module + "/wire/wiretest", "testing",
+	} {
+		if regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(banned) + `(/.*)?$`).Match(deps) {
+			t.Errorf("the binary contains %s", banned)
+		}
+	}
+}
+
 // TestImports holds every package to the table, and the table to the packages.
 func TestImports(t *testing.T) {
 	seen := make(map[string]bool)
 	eachGoFile(t, func(name string) {
 		pkg := path.Dir(name)
-		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(pkg, "e2e") || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "dashboards") {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(pkg, "e2e") || strings.HasPrefix(pkg, "bench") {
 			return
 		}
 		rule, ok := house[pkg]

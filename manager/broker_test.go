@@ -290,6 +290,9 @@ func TestCaseC05FreshHandshakes(t *testing.T) {
 		if n := w.net.Dials(address(2)); n < 10 || n > 13 {
 			t.Errorf("%d dials in ten minutes", n)
 		}
+		if b := w.broker(2); b.Connects.Count != b.Attempts || int(b.Attempts) != w.net.Dials(address(2)) {
+			t.Errorf("%d durations of %d attempts", b.Connects.Count, b.Attempts) // a slow connect must show while nothing is lost
+		}
 		w.wantReady(1, 2)
 		w.net.Refuse(address(2))
 		w.after(time.Minute)
