@@ -11,14 +11,21 @@ import (
 	"kafka_connection_exporter/wire"
 )
 
-// unregisteredRounds is how many rounds in a row must say that a broker is no longer registered before it is forgotten: one
-// broker's answer may be older than another's.
+// unregisteredRounds is how many rounds in a row, answered by as many others, must say that a broker is no longer registered
+// before it is forgotten: one broker's view may be older than another's. Where only one is left to ask, it may say it twice.
 const unregisteredRounds = 2
+
+// missing is what is known of a broker that a list should name and does not.
+type missing struct {
+	rounds int
+	by     map[*target]bool // who has said so
+}
 
 // apply makes a good answer the list of brokers. New ones are started, known ones moved if their address changed, and those
 // that are missing stay, marked, until they are forgotten.
-func (m *Manager) apply(view wire.View) {
+func (m *Manager) apply(view wire.View, from *target) {
 	m.list.Store(&view.Brokers)
+	m.answered = from
 	listed := make(map[int32]bool, len(view.Brokers))
 	m.now.inMetadata = 0
 	for _, b := range view.Brokers {
@@ -32,7 +39,9 @@ func (m *Manager) apply(view wire.View) {
 	for id, t := range m.brokers {
 		if !listed[id] {
 			m.leave(t)
-			m.noteUnregistered(t, view.KnowsFenced)
+			if view.KnowsFenced {
+				m.noteUnregistered(t, from)
+			}
 		} else {
 			delete(m.gone, id)
 		}
@@ -141,16 +150,29 @@ func (t *target) markAbsent() {
 }
 
 // noteUnregistered counts answers that would name the broker if it were registered, fenced or not, and do not.
-func (m *Manager) noteUnregistered(t *target, knowsFenced bool) {
-	id := t.id
-	if !knowsFenced {
-		return
+func (m *Manager) noteUnregistered(t, from *target) {
+	gone := m.gone[t.id]
+	if gone == nil {
+		gone = &missing{by: make(map[*target]bool)}
+		m.gone[t.id] = gone
 	}
-	if m.gone[id]++; m.gone[id] >= unregisteredRounds {
+	gone.rounds++
+	gone.by[from] = true
+	if len(gone.by) >= unregisteredRounds || gone.rounds >= unregisteredRounds && m.witnesses(t) < unregisteredRounds {
 		m.forget(t)
 	} else {
 		m.again = true
 	}
+}
+
+// witnesses counts the brokers, other than t itself, that can be asked at once.
+func (m *Manager) witnesses(t *target) (n int) {
+	for _, other := range m.brokers {
+		if other != t && other.published.Load().State == StateReady {
+			n++
+		}
+	}
+	return n
 }
 
 // expire forgets the brokers whose retention has passed.

@@ -19,6 +19,7 @@ const firstSeedCheck = 2 * time.Second
 type checkResult struct {
 	conn *wire.Conn
 	view wire.View
+	ping bool // the broker was not asked for its view
 	err  error
 	took time.Duration
 }
@@ -79,24 +80,39 @@ func (t *target) answer(a answer) {
 
 // check asks the broker for its view of the cluster, once at a time, with a deadline: it is the heartbeat, the refresh
 // and the proof of a new connection alike. A broker that throttles us answers nothing before that is over (KIP-219), so it
-// is not asked.
+// is not asked. In a large cluster most checks only ask for a sign of life.
 func (t *target) check() {
 	if t.conn == nil || t.checking || t.conn.Err() != nil || time.Now().Before(t.mutedUntil) {
 		return
 	}
 	t.checking = true
 	t.now.Requests++
-	conn := t.conn
+	r := checkResult{conn: t.conn, ping: t.onlyPing()}
 	t.goWork(func() {
 		ctx, cancel := context.WithTimeout(t.ctx, t.m.cfg.CheckTimeout)
 		defer cancel()
 		start := time.Now()
-		view, err := conn.Describe(ctx, t.m.lastList())
+		if r.ping {
+			r.view.Throttle, r.err = r.conn.Ping(ctx)
+		} else {
+			r.view, r.err = r.conn.Describe(ctx, t.m.lastList())
+		}
+		r.took = time.Since(start)
 		select {
-		case t.checked <- checkResult{conn, view, err, time.Since(start)}:
+		case t.checked <- r:
 		case <-t.ctx.Done():
 		}
 	})
+}
+
+// viewsPerSecond is how many lists of brokers all checks together ask for. Each of n brokers names all n, so that without a limit
+// the cost would grow with n². At the default interval, up to 500 brokers are asked for their list with every check.
+const viewsPerSecond = 50
+
+// onlyPing says whether a sign of life will do: nobody waits for the list, there is no verdict to revise, and others ask enough.
+func (t *target) onlyPing() bool {
+	spare := t.m.viewPace.Allow()
+	return !spare && t.proven && t.now.Reachable == VerdictGood && len(t.asks) == 0 && t.conn.CanPing()
 }
 
 // longestMute is for how long a broker is believed that it will not answer. Kafka's quotas throttle for some seconds; one that
@@ -172,9 +188,11 @@ func (t *target) onGoodCheck(r checkResult) {
 	if !t.isSeed() && t.m.cfg.Observer.Request != nil {
 		t.m.cfg.Observer.Request(t.now.ID, r.took)
 	}
-	t.noteView(r.view)
 	t.judge(nil)
-	t.answer(answer{target: t, view: r.view})
+	if !r.ping { // who asked meanwhile waits for the next check, which follows at once
+		t.noteView(r.view)
+		t.answer(answer{target: t, view: r.view})
+	}
 	t.resolveAgain()
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"kafka_connection_exporter/wire"
 )
 
@@ -26,9 +28,17 @@ func (t *target) connect() {
 		t.failAttempt(err)
 		return
 	}
+	if d := time.Until(t.restUntil); d > 0 {
+		t.wait(d)
+		return
+	}
 	t.setState(StateConnecting)
 	t.now.Attempts++
-	t.startDial(t.dialed, func(dialResult) {})
+	pace := t.m.brokerPace
+	if t.isSeed() {
+		pace = t.m.seedPace
+	}
+	t.startDial(t.dialed, pace, func(dialResult) {})
 }
 
 // forbidden returns why the target must not be dialed now: an address that would reach somebody else, such as 0.0.0.0,
@@ -53,15 +63,15 @@ func invalidAddress(host string, port int) bool {
 }
 
 // startDial takes a new connection through its phases in a goroutine of its own, runs before on the outcome and reports it.
-// Waiting for the rate limit is no phase.
-func (t *target) startDial(to chan<- dialResult, before func(dialResult)) {
+// Waiting for the rate limit, if there is one, is no phase.
+func (t *target) startDial(to chan<- dialResult, pace *rate.Limiter, before func(dialResult)) {
 	t.peer.ClusterID = t.m.cluster()
-	r, peer, pace := dialResult{epoch: t.epoch}, t.peer, t.m.brokerPace
-	if t.isSeed() {
-		pace = t.m.seedPace
-	}
+	r, peer := dialResult{epoch: t.epoch}, t.peer
 	t.goWork(func() {
-		if r.err = pace.Wait(t.ctx); r.err == nil {
+		if pace != nil {
+			r.err = pace.Wait(t.ctx)
+		}
+		if r.err == nil {
 			r.conn, r.trace, r.err = t.dialer.Dial(t.ctx, peer)
 		}
 		before(r)
@@ -137,7 +147,9 @@ func (t *target) countRejection(err *wire.Error) {
 // failAttempt is the end of an attempt that brought no usable connection: the verdict is bad, those who wait are told,
 // and the next attempt waits.
 func (t *target) failAttempt(err *wire.Error) {
-	t.judge(err)
+	if !t.foundOutNothing(err) {
+		t.judge(err)
+	}
 	t.now.ConsecutiveFailures++
 	t.answer(answer{target: t, err: err})
 	t.disconnect(CauseError)
@@ -145,6 +157,12 @@ func (t *target) failAttempt(err *wire.Error) {
 		t.scheduleCheck()
 	}
 	t.wait(backoff(t.m.cfg.BackoffBase, t.m.cfg.BackoffMax, t.now.ConsecutiveFailures, t.m.random()))
+}
+
+// foundOutNothing is about a seed that was well when last asked, and is not asked because a broker has rejected the credentials:
+// there is no reason to say anything else of it. A broker without its connection cannot be used, whyever.
+func (t *target) foundOutNothing(err *wire.Error) bool {
+	return t.isSeed() && t.now.Reachable == VerdictGood && errors.Is(err, errHeldBack)
 }
 
 // wait enters StateBackoff for d, or for as long as the credentials are held back.
@@ -231,6 +249,10 @@ func (t *target) reconnect(cause Cause) {
 	t.now.Closes[cause]++
 	t.drop()
 	t.setState(StateIdle)
+	if t.open.Load() > 1 { // the one before is still ending
+		t.end(old)
+		return
+	}
 	old.Drain(t.m.cfg.CheckTimeout)
 	t.goWork(func() {
 		select {
@@ -242,10 +264,22 @@ func (t *target) reconnect(cause Cause) {
 	})
 }
 
-// move gives the target a new address. The old connection is replaced even if it works: it leads to another place.
+// rest is how long a target must stay where it is for its next move to be followed at once.
+const rest = time.Minute
+
+// move gives the target a new address. The old connection is replaced even if it works: it leads to another place. A target that
+// moves to and fro, as brokers disagree about it, is followed with backoff.
 func (t *target) move(host string, port int) {
 	if host == t.peer.Host && port == t.peer.Port {
 		return
+	}
+	if time.Since(t.movedAt) >= rest {
+		t.moves = 0
+	}
+	t.moves++
+	t.movedAt, t.restUntil = time.Now(), time.Time{}
+	if t.moves > 1 {
+		t.restUntil = t.movedAt.Add(backoff(t.m.cfg.BackoffBase, t.m.cfg.BackoffMax, t.moves-1, t.m.random()))
 	}
 	t.peer.Host, t.peer.Port = host, port
 	t.now.Host, t.now.Port = host, port

@@ -21,9 +21,22 @@ func (t *target) onShakeDue() {
 		t.scheduleShake()
 		return
 	}
+	if !t.m.mayShake() {
+		t.shakeAt.Reset(jitter(shakeDelay, 0.5, 1.5, t.m.random()))
+		return
+	}
 	t.shaking = true
 	t.now.Attempts++
-	t.startDial(t.shaken, dialResult.discard)
+	t.startDial(t.shaken, nil, dialResult.discard)
+}
+
+// shakeDelay is how long a handshake waits that the rate of new connections leaves no room for.
+const shakeDelay = 2 * time.Second
+
+// mayShake takes a new connection off the rate for a handshake, if half of what can be saved up is left: a lost connection must not
+// queue behind the handshakes of a large cluster.
+func (m *Manager) mayShake() bool {
+	return m.brokerPace.Tokens() > float64(m.brokerPace.Burst())/2 && m.brokerPace.Allow()
 }
 
 func (t *target) onShaken(r dialResult) {
@@ -65,6 +78,9 @@ func (t *target) emitAccepts(kind EventKind) {
 	}
 }
 
+// shortestSession is the shortest that is renewed in time. A broker that grants less gets no more exchanges for it.
+const shortestSession = time.Second
+
 type renewResult struct {
 	conn *wire.Conn
 	err  error
@@ -74,7 +90,8 @@ type renewResult struct {
 // broker should not come back together.
 func (t *target) scheduleRenewal() {
 	if start, lifetime, ok := t.conn.Expires(); ok {
-		t.renewAt.Reset(time.Until(start.Add(jitter(lifetime, 0.85, 0.95, t.m.random()))))
+		due := time.Until(start.Add(jitter(lifetime, 0.85, 0.95, t.m.random())))
+		t.renewAt.Reset(max(due, shortestSession))
 	}
 }
 

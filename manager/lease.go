@@ -104,7 +104,7 @@ func (m *Manager) widen(held []*Lease) *Lease {
 	for _, l := range held {
 		taken[l.target] = true
 	}
-	for _, t := range orderCandidates(m.index.Load().brokers, nil, rand.Shuffle) {
+	for _, t := range orderCandidates(m.index.Load().brokers, nil, nil, rand.Shuffle) {
 		if !taken[t] {
 			if l, err := t.lease(); err == nil {
 				return l

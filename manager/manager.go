@@ -25,6 +25,7 @@ type Manager struct {
 	rejected   [wire.NumReasons]atomic.Uint64
 	gate       *gate
 	brokerPace *rate.Limiter
+	viewPace   *rate.Limiter
 	seedPace   *rate.Limiter // of their own, so that seeds need not queue behind a thousand brokers
 	changed    chan struct{} // nudges Run: the cluster may have changed
 	recovered  chan struct{} // nudges Run: a target can be reached again
@@ -33,22 +34,28 @@ type Manager struct {
 	running    atomic.Bool
 
 	// Owned by Run.
-	ctx      context.Context
-	targets  sync.WaitGroup
-	brokers  map[int32]*target
-	absent   map[int32]time.Time // when a broker left the metadata
-	retired  map[int32]bool      // forgotten after the retention, and still listed as fenced
-	loopback map[int32]string    // loopback addresses that have been reported
-	gone     map[int32]int       // rounds in a row that say it is no longer registered
-	now      index               // what is published
-	round    *round              // nil between rounds
-	next     *time.Timer         // starts the next round
-	again    bool                // one more round is due as soon as the floor permits
-	retry    bool                // the same, unless the round under way succeeds
-	tries    int                 // waves and rounds in a row without a good answer
-	began    time.Time           // start of the last round
-	good     time.Time           // end of the last good one
-	deadline *time.Timer         // gives up; stopped if that is never
+	ctx        context.Context
+	targets    sync.WaitGroup
+	brokers    map[int32]*target
+	absent     map[int32]time.Time // when a broker left the metadata
+	retired    map[int32]bool      // forgotten after the retention, and still listed as fenced
+	loopback   map[int32]string    // loopback addresses that have been reported
+	gone       map[int32]*missing  // brokers that the last rounds say are no longer registered
+	answered   *target             // who answered the last good round
+	now        index               // what is published
+	round      *round              // nil between rounds
+	next       *time.Timer         // starts the next round
+	again      bool                // one more round is due as soon as the floor permits
+	retry      bool                // the same, unless the round under way succeeds
+	tries      int                 // waves and rounds in a row without a good answer
+	began      time.Time           // start of the last round
+	nextAt     time.Time           // when next is due
+	planned    bool                // the next round has been brought forward
+	hurries    int                 // rounds that were, soon after one another
+	hurriedAt  time.Time
+	hurriedFor time.Duration
+	good       time.Time   // end of the last good one
+	deadline   *time.Timer // gives up; stopped if that is never
 }
 
 // index is what Run publishes: which targets there are, and the health of the refresh.
@@ -70,6 +77,7 @@ func New(cfg Config) (*Manager, error) {
 		gate:       newGate(cfg.SASLRetryInterval, cfg.CredentialVersion),
 		brokerPace: rate.NewLimiter(rate.Limit(cfg.ConnectRate), max(1, int(cfg.ConnectRate))),
 		seedPace:   rate.NewLimiter(rate.Limit(cfg.ConnectRate), max(1, int(cfg.ConnectRate))),
+		viewPace:   rate.NewLimiter(viewsPerSecond, viewsPerSecond),
 		changed:    make(chan struct{}, 1),
 		recovered:  make(chan struct{}, 1),
 		random:     rand.Float64,
@@ -78,7 +86,7 @@ func New(cfg Config) (*Manager, error) {
 		absent:     make(map[int32]time.Time),
 		retired:    make(map[int32]bool),
 		loopback:   make(map[int32]string),
-		gone:       make(map[int32]int),
+		gone:       make(map[int32]*missing),
 	}
 	if cfg.ClusterID != "" {
 		m.pinned.Store(&cfg.ClusterID)
@@ -140,7 +148,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	for _, t := range m.now.seeds {
 		m.start(t)
 	}
-	m.next = time.NewTimer(0)
+	m.next, m.nextAt = time.NewTimer(0), time.Now()
 	defer m.next.Stop()
 	err := m.loop()
 	cancel()

@@ -73,8 +73,10 @@ func (m *model) checkBackoff(name string, t, before *Target) {
 	shortest, longest := 0.0, 1.0
 	floor := backoff(m.cfg.BackoffBase, m.cfg.BackoffMax, t.ConsecutiveFailures, shortest)
 	limit := backoff(m.cfg.BackoffBase, m.cfg.BackoffMax, t.ConsecutiveFailures, longest)
-	if t.ConsecutiveFailures == 0 { // connections that were good and did not last: how many, the snapshot does not say
-		limit = m.cfg.BackoffMax * 12 / 10
+	// Connections that were good and did not last, and brokers that move to and fro, wait as well: how often, the snapshot does
+	// not say.
+	if t.ConsecutiveFailures == 0 || time.Since(m.moved) < rest {
+		floor, limit = m.cfg.BackoffBase*8/10, m.cfg.BackoffMax*12/10
 	}
 	if waits := t.State == StateBackoff; waits != (t.Backoff != 0) || waits && (t.Backoff < floor || t.Backoff > limit) {
 		m.Errorf("%s: %s with a backoff of %s after %d failures", name, t.State, t.Backoff, t.ConsecutiveFailures)

@@ -40,6 +40,7 @@ type model struct {
 	leases   map[int32][]*Lease
 	before   Snapshot
 	at       time.Time // when before was taken
+	moved    time.Time // when a broker last did
 	history  []string
 }
 
@@ -200,6 +201,7 @@ func (m *model) move(b *modelBroker) {
 		return
 	}
 	m.touch(b)
+	m.moved = time.Now()
 	m.net.Refuse(b.addr)
 	m.net.Cut(b.addr)
 	generation := m.IntN(1000)

@@ -10,9 +10,10 @@ type shuffler func(n int, swap func(i, j int))
 
 // orderCandidates returns whom a round asks, and in which order: brokers with a ready connection, as they cost no new
 // socket; then seeds and other brokers; then what failed last, the longest ago first. Within a class the order is random,
-// so that a fleet does not start at the same target. Brokers in backoff are left out: they come back by their own clock,
+// so that a fleet does not start at the same target, but for the one that answered last: another broker may see another cluster,
+// and is asked before. Brokers in backoff are left out: they come back by their own clock,
 // and news of that starts a round.
-func orderCandidates(brokers, seeds []*target, shuffle shuffler) []*target {
+func orderCandidates(brokers, seeds []*target, last *target, shuffle shuffler) []*target {
 	type candidate struct {
 		target *target
 		class  int
@@ -43,7 +44,16 @@ func orderCandidates(brokers, seeds []*target, shuffle shuffler) []*target {
 		if a.class != b.class {
 			return a.class - b.class
 		}
-		return a.failed.Compare(b.failed)
+		if c := a.failed.Compare(b.failed); c != 0 {
+			return c
+		}
+		switch last {
+		case a.target:
+			return 1
+		case b.target:
+			return -1
+		}
+		return 0
 	})
 	ordered := make([]*target, len(all))
 	for i, c := range all {

@@ -69,7 +69,7 @@ func TestOrderOfCandidates(t *testing.T) {
 	}
 	all := []*target{make1("s-new", StateIdle, nil), make1("s-failed-first", StateIdle, at(5)), make1("s-failed-last", StateBackoff, at(40))}
 	var got []string
-	for _, tg := range orderCandidates(brokers, all, func(int, func(i, j int)) {}) {
+	for _, tg := range orderCandidates(brokers, all, nil, func(int, func(i, j int)) {}) {
 		got = append(got, tg.name)
 	}
 	want := []string{"b-ready", "b-connecting", "s-new", "s-failed-first", "b-retrying", "b-ready-but-failing", "s-failed-last"}

@@ -47,8 +47,8 @@ func (m *Manager) startRound() {
 	if m.round != nil {
 		return
 	}
-	m.began = time.Now()
-	candidates := orderCandidates(m.now.brokers, m.now.seeds, m.shuffle)
+	m.began, m.planned = time.Now(), false
+	candidates := orderCandidates(m.now.brokers, m.now.seeds, m.answered, m.shuffle)
 	m.round = &round{
 		began: m.began, candidates: candidates, hedged: make(map[*target]bool), wave: 1,
 		timer: time.NewTimer(m.cfg.HedgeDelay), replies: make(chan answer, len(candidates)),
@@ -124,7 +124,7 @@ func (m *Manager) onAnswer(a answer) {
 	r := m.round
 	r.waiting--
 	if a.err == nil {
-		m.apply(a.view)
+		m.apply(a.view, a.target)
 		if r.hedged[a.target] {
 			m.now.refresh.HedgeWins++
 		}
@@ -169,7 +169,7 @@ func (m *Manager) endRound(err *wire.Error) {
 		if before != VerdictGood {
 			m.emit(Event{Kind: EventRefreshed})
 		}
-		m.next.Reset(jitter(m.cfg.RefreshInterval, 0.9, 1.1, m.random()))
+		m.plan(jitter(m.cfg.RefreshInterval, 0.9, 1.1, m.random()))
 		m.catchUp()
 		return
 	}
@@ -181,19 +181,44 @@ func (m *Manager) endRound(err *wire.Error) {
 	if before != VerdictBad {
 		m.emit(Event{Kind: EventRefreshFailing, Failure: failure(err)})
 	}
-	m.next.Reset(now.Backoff)
+	m.plan(now.Backoff)
 	m.catchUp()
 }
 
 // catchUp obeys what came in while the round was under way.
 func (m *Manager) catchUp() {
-	if m.again || m.retry {
-		m.again, m.retry = false, false
-		m.next.Reset(max(0, m.cfg.BackoffBase-time.Since(m.began)))
+	if !m.again && !m.retry {
+		return
+	}
+	m.again, m.retry = false, false
+	if m.planned {
+		return
+	}
+	m.planned = true
+	if d := max(0, m.floor()-time.Since(m.began)); d < time.Until(m.nextAt) {
+		m.plan(d)
 	}
 }
 
-// hurry brings the next round forward, but never below the floor, one backoff base between the starts of two rounds. While
+// plan sets when the next round begins.
+func (m *Manager) plan(d time.Duration) {
+	m.nextAt = time.Now().Add(d)
+	m.next.Reset(d)
+}
+
+// floor is the shortest time between the starts of two rounds: one backoff base, and twice as long with each round that news
+// brought forward soon after the last one. News that never ends, of brokers that disagree, is asked about at the usual interval.
+func (m *Manager) floor() time.Duration {
+	const soon = 4
+	if time.Since(m.hurriedAt) > soon*m.hurriedFor {
+		m.hurries = 0
+	}
+	m.hurries++
+	m.hurriedAt, m.hurriedFor = time.Now(), min(m.cfg.BackoffBase<<min(m.hurries-1, maxExponent/2), m.cfg.RefreshInterval)
+	return m.hurriedFor
+}
+
+// hurry brings the next round forward, but never below the floor between the starts of two rounds. While
 // rounds fail, only news of a target that can be reached again is a reason; everything else waits for the backoff.
 func (m *Manager) hurry(reachable bool) {
 	if failing := m.now.refresh.Last != VerdictGood; failing != reachable {

@@ -33,9 +33,12 @@ type target struct {
 
 	conn       *wire.Conn
 	connSince  time.Time
-	proven     bool // a check has succeeded on conn
-	epoch      int  // of the address; a result of an older one is stale
-	losses     int  // proven connections in a row that lived too short
+	proven     bool      // a check has succeeded on conn
+	epoch      int       // of the address; a result of an older one is stale
+	losses     int       // proven connections in a row that lived too short
+	moves      int       // changes of the address that came soon after one another
+	movedAt    time.Time // the last one
+	restUntil  time.Time // no connection before
 	leases     int
 	asks       []chan<- answer  // rounds that wait for an answer
 	waiters    map[*waiter]bool // lease holders that wait for a connection
@@ -214,8 +217,10 @@ func (t *target) shutdown() {
 // goWork runs f in a goroutine that shutdown waits for.
 func (t *target) goWork(f func()) { t.work.Go(f) }
 
+// connDone tells that the shared connection has ended, but not before the result of a check on it is there, which its end makes
+// come at once: an answer that arrived just before the end is a good one.
 func (t *target) connDone() <-chan struct{} {
-	if t.conn == nil {
+	if t.conn == nil || t.checking {
 		return nil
 	}
 	return t.conn.Done()

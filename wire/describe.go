@@ -58,8 +58,8 @@ func checkIDs(brokers []BrokerInfo) error {
 	return nil
 }
 
-// ownText returns a copy of s, which may be a part of a frame, that is fit for a label.
-func ownText(s string) string { return strings.Clone(strings.ToValidUTF8(s, "\uFFFD")) }
+// validText makes s fit for a label. It may still be a part of a frame.
+func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func (c *Conn) describe(ctx context.Context, known []BrokerInfo) (View, error) {
 	if c.versions.offers(kmsg.DescribeCluster.Int16(), 2) {
@@ -84,7 +84,7 @@ func (c *Conn) describeCluster(ctx context.Context, known []BrokerInfo) (view Vi
 		clusterAnswers.Put(resp)
 	}()
 	err = c.borrow(ctx, req, resp, func() {
-		view = View{ClusterID: ownText(resp.ClusterID), KnowsFenced: true, Throttle: milliseconds(resp.ThrottleMillis)}
+		view = View{ClusterID: strings.Clone(validText(resp.ClusterID)), KnowsFenced: true, Throttle: milliseconds(resp.ThrottleMillis)}
 		view.Brokers = ownList(known, resp.Brokers, func(b *kmsg.DescribeClusterResponseBroker) BrokerInfo {
 			return BrokerInfo{b.NodeID, b.Host, int(b.Port), deref(b.Rack), b.IsFenced}
 		})
@@ -97,7 +97,7 @@ func (c *Conn) metadata(ctx context.Context, known []BrokerInfo) (view View, err
 	req.Topics = []kmsg.MetadataRequestTopic{} // none; nil would mean all. Version 0 cannot say none and answers with all.
 	resp := kmsg.NewPtrMetadataResponse()
 	err = c.borrow(ctx, req, resp, func() {
-		view = View{ClusterID: ownText(deref(resp.ClusterID)), Throttle: milliseconds(resp.ThrottleMillis)}
+		view = View{ClusterID: strings.Clone(validText(deref(resp.ClusterID))), Throttle: milliseconds(resp.ThrottleMillis)}
 		view.Brokers = ownList(known, resp.Brokers, func(b *kmsg.MetadataResponseBroker) BrokerInfo {
 			return BrokerInfo{ID: b.NodeID, Host: b.Host, Port: int(b.Port), Rack: deref(b.Rack)}
 		})
@@ -135,19 +135,49 @@ type borrower interface {
 
 // ownList returns the brokers of an answer without reference to its frame: known, if they are the same.
 func ownList[T any](known []BrokerInfo, answer []T, info func(*T) BrokerInfo) []BrokerInfo {
+	at := func(i int) BrokerInfo {
+		b := info(&answer[i])
+		b.Host, b.Rack = validText(b.Host), validText(b.Rack)
+		return b
+	}
 	same := len(known) == len(answer)
 	for i := 0; same && i < len(answer); i++ {
-		same = info(&answer[i]) == known[i]
+		same = at(i) == known[i]
 	}
 	if same {
 		return known
 	}
 	list := make([]BrokerInfo, len(answer))
 	for i := range answer {
-		list[i] = info(&answer[i])
-		list[i].Host, list[i].Rack = ownText(list[i].Host), ownText(list[i].Rack)
+		list[i] = at(i)
+		list[i].Host, list[i].Rack = strings.Clone(list[i].Host), strings.Clone(list[i].Rack)
 	}
 	return list
+}
+
+// Ping asks for something that costs the same in every cluster, ApiVersions: it proves that the broker processes requests, and
+// nothing else. It returns how long the broker asks us to wait. CanPing says whether the broker is known to answer it.
+func (c *Conn) Ping(ctx context.Context) (throttle time.Duration, err error) {
+	req := kmsg.NewPtrApiVersionsRequest()
+	req.Version = pingVersion
+	answer, err := c.roundTrip(ctx, req)
+	if err != nil {
+		return 0, AsError(PhaseRequest, err)
+	}
+	resp := answer.(*kmsg.ApiVersionsResponse)
+	if resp.ErrorCode != 0 {
+		return 0, AsError(PhaseRequest, kafkaError("ApiVersions", resp.ErrorCode, nil))
+	}
+	return milliseconds(resp.ThrottleMillis), nil
+}
+
+// pingVersion is the last version of ApiVersions before the client had to introduce itself (KIP-511).
+const pingVersion = 2
+
+// CanPing says whether the broker offers what Ping asks for.
+func (c *Conn) CanPing() bool {
+	offered, ok := c.versions[kmsg.ApiVersions.Int16()]
+	return ok && offered.min <= pingVersion && pingVersion <= offered.max
 }
 
 // Leader asks which broker leads a partition. No leader is ReasonKafkaError with LEADER_NOT_AVAILABLE.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -90,7 +91,7 @@ func (l *login) authenticate(ctx context.Context) error {
 		}
 		done, l.message, err = l.session.Challenge(resp.SASLAuthBytes)
 		if err != nil {
-			return because(ReasonCredentialsRejected, "the broker's answer to %s was not accepted: %w", l.mechanism, err)
+			return because(reasonOfChallenge(resp.SASLAuthBytes), "the broker's answer to %s was not accepted: %w", l.mechanism, err)
 		}
 		if done && len(l.message) == 0 {
 			return nil
@@ -134,17 +135,43 @@ func (l *login) step(ctx context.Context) (*kmsg.SASLAuthenticateResponse, error
 	}
 	resp := answer.(*kmsg.SASLAuthenticateResponse)
 	if resp.ErrorCode != 0 {
-		return nil, rejection(resp)
+		return nil, rejection(resp, l.message)
 	}
 	return resp, nil
 }
 
-// rejection is the broker's definite no. Only the text of the code for it is kept: others may repeat what was sent.
-func rejection(resp *kmsg.SASLAuthenticateResponse) error {
+// reasonOfChallenge tells a no that a mechanism says in its own words, SCRAM's e=… (RFC 5802) and OAUTHBEARER's JSON (RFC 7628),
+// from an answer that makes no sense: nobody has rejected anything then, and the others need not be held back.
+func reasonOfChallenge(answer []byte) Reason {
+	if bytes.HasPrefix(answer, []byte("e=")) || bytes.HasPrefix(answer, []byte("{")) {
+		return ReasonCredentialsRejected
+	}
+	return ReasonProtocol
+}
+
+// rejection is the broker's definite no. Only the text of the code for it is kept, without the secret that it may repeat.
+func rejection(resp *kmsg.SASLAuthenticateResponse, sent []byte) error {
 	if resp.ErrorCode == kerr.SaslAuthenticationFailed.Code {
-		return because(ReasonCredentialsRejected, "%w: %s", kerr.SaslAuthenticationFailed, deref(resp.ErrorMessage))
+		text := deref(resp.ErrorMessage)
+		if secret := secretIn(sent); secret != "" {
+			text = strings.ReplaceAll(text, secret, "…")
+		}
+		return because(ReasonCredentialsRejected, "%w: %s", kerr.SaslAuthenticationFailed, text)
 	}
 	return kafkaError("SaslAuthenticate", resp.ErrorCode, nil)
+}
+
+// secretIn returns the secret that a message carries as it is: PLAIN's password (RFC 4616), which follows the last NUL, and
+// OAUTHBEARER's token (RFC 7628). The other mechanisms send proofs.
+func secretIn(message []byte) string {
+	if _, token, ok := bytes.Cut(message, []byte("auth=Bearer ")); ok {
+		token, _, _ = bytes.Cut(token, []byte{1})
+		return string(token)
+	}
+	if i := bytes.LastIndexByte(message, 0); i >= 0 {
+		return string(message[i+1:])
+	}
+	return ""
 }
 
 // tokenError is about everything that fails on our own side before a byte of the credentials was sent.
