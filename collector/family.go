@@ -37,10 +37,22 @@ type sink struct {
 	text    *text // nil: metrics
 }
 
-// put adds a sample. Names that brokers tell may be of any bytes; Prometheus refuses all that is not UTF-8.
+// longestLabel bounds a label's value in bytes; no name in DNS is longer.
+const longestLabel = 255
+
+// validLabel makes a label of what brokers tell, which may be of any bytes and any length. Prometheus refuses what is not UTF-8.
+func validLabel(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if len(s) > longestLabel {
+		s = strings.ToValidUTF8(s[:longestLabel], "") + "…"
+	}
+	return s
+}
+
+// put adds a sample.
 func (s sink) put(value float64, labels ...string) {
 	for i, label := range labels {
-		labels[i] = strings.ToValidUTF8(label, "\ufffd")
+		labels[i] = validLabel(label)
 	}
 	if s.text != nil {
 		s.text.put(s.described, value, labels)

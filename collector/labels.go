@@ -23,7 +23,7 @@ var requestReasons = map[wire.Reason]bool{
 	wire.ReasonOther: true, wire.ReasonTimeout: true, wire.ReasonReset: true, wire.ReasonClosed: true,
 	wire.ReasonFrameTooLarge: true, wire.ReasonProtocol: true, wire.ReasonUnsupportedVersion: true,
 	wire.ReasonAuthenticationRequired: true, wire.ReasonSessionExpired: true, wire.ReasonWrongCluster: true,
-	wire.ReasonEmptyMetadata: true, wire.ReasonKafkaError: true,
+	wire.ReasonEmptyMetadata: true, wire.ReasonKafkaError: true, wire.ReasonUnreachable: true, wire.ReasonTLSAlert: true,
 }
 
 func names[T interface{ String() string }](all []T) []string {

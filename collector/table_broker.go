@@ -91,7 +91,7 @@ var brokerTable = []family{
 		})},
 	{"broker_tls_info", gauge, []string{"broker_id", "version", "cipher"}, "What the last TLS handshake with the broker agreed on.",
 		brokers(func(id string, b *manager.Broker, out sink) {
-			if b.TLS != nil {
+			if b.TLS != nil && b.TLS.Version != "" {
 				out.put(1, id, b.TLS.Version, b.TLS.Cipher)
 			}
 		})},

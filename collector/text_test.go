@@ -98,6 +98,20 @@ func FuzzText(f *testing.F) {
 	})
 }
 
+// TestLabelsAreBounded: a broker may call itself what it likes.
+func TestLabelsAreBounded(t *testing.T) {
+	for in, want := range map[string]string{
+		"b1.test":                "b1.test",
+		strings.Repeat("x", 255): strings.Repeat("x", 255),
+		strings.Repeat("ä", 200): strings.Repeat("ä", 127) + "…",
+		"a\xffb":                 "a\ufffdb",
+	} {
+		if got := validLabel(in); got != want {
+			t.Errorf("%q became %q", in, got)
+		}
+	}
+}
+
 type brokenPipe struct{ writes int }
 
 var errBroken = errors.New("broken pipe")

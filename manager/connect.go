@@ -59,7 +59,7 @@ func invalidAddress(host string, port int) bool {
 		return true
 	}
 	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsUnspecified()
+	return err == nil && addr.Unmap().WithZone("").IsUnspecified()
 }
 
 // startDial takes a new connection through its phases in a goroutine of its own, runs before on the outcome and reports it.
@@ -122,6 +122,7 @@ func (t *target) recordTrace(r dialResult) {
 	err := wire.AsError(wire.PhaseDial, r.err)
 	t.judgeAccepts(err)
 	if err != nil {
+		t.noteCertificate(r.trace.NotAfter)
 		if err.Reason == wire.ReasonMisrouted || err.Reason == wire.ReasonWrongCluster {
 			t.now.Identity = wire.IdentityWrong
 		}
@@ -129,6 +130,18 @@ func (t *target) recordTrace(r dialResult) {
 	}
 	t.now.Connects.add(r.trace.Duration())
 	t.now.TLS, t.now.Identity = r.conn.TLS, r.conn.Identity
+}
+
+// noteCertificate keeps the end of a certificate that was not accepted, which most often is why.
+func (t *target) noteCertificate(end time.Time) {
+	if end.IsZero() {
+		return
+	}
+	seen := wire.TLSInfo{NotAfter: end}
+	if t.now.TLS != nil {
+		seen.Version, seen.Cipher = t.now.TLS.Version, t.now.TLS.Cipher
+	}
+	t.now.TLS = &seen
 }
 
 // countFailure accounts for an attempt, or a connection that never proved itself, that failed.

@@ -84,7 +84,7 @@ func TestInvalidAddress(t *testing.T) {
 		port int
 		want bool
 	}{
-		{"0.0.0.0", 9092, true}, {"::", 9092, true}, {"::ffff:0.0.0.0", 9092, true}, {"", 9092, true}, {"a", 0, true},
+		{"0.0.0.0", 9092, true}, {"::", 9092, true}, {"::ffff:0.0.0.0", 9092, true}, {"::%lo", 9092, true}, {"0:0:0:0:0:0:0:0%eth0", 9092, true}, {"", 9092, true}, {"a", 0, true},
 		{"a", -1, true}, {"a", 65536, true}, {"a", 65535, false}, {"127.0.0.1", 1, false}, {"::1", 9092, false},
 	} {
 		if got := invalidAddress(c.host, c.port); got != c.want {

@@ -80,7 +80,7 @@ type Target struct {
 	LastSuccess         time.Time     // of a check; zero if none
 	AuthFailures        uint64
 	Throttled           time.Duration // total that the broker asked us to wait
-	TLS                 *wire.TLSInfo // of the last connection that got through TLS; nil without TLS
+	TLS                 *wire.TLSInfo // of the last handshake, with the end of the certificate that was seen last; nil without TLS
 	Trace               wire.Trace    // phases of the last finished connection attempt
 }
 

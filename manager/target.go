@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -228,8 +229,15 @@ func (t *target) connDone() <-chan struct{} {
 
 // failure copies an error for the snapshot.
 func failure(err *wire.Error) *Failure {
-	return &Failure{Phase: err.Phase, Reason: err.Reason, Text: err.Err.Error(), Time: time.Now()}
+	text := err.Err.Error()
+	if len(text) > longestText {
+		text = strings.ToValidUTF8(text[:longestText], "") + "…"
+	}
+	return &Failure{Phase: err.Phase, Reason: err.Reason, Text: text, Time: time.Now()}
 }
+
+// longestText bounds what is kept and logged of an error in bytes: peers put into it what they like.
+const longestText = 1000
 
 func (f *Failure) same(g *Failure) bool {
 	return f == nil && g == nil || f != nil && g != nil && f.Phase == g.Phase && f.Reason == g.Reason

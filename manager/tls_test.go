@@ -3,8 +3,10 @@ package manager
 import (
 	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"math"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -100,6 +102,31 @@ func TestCaseC44HandshakesEndProperly(t *testing.T) {
 			t.Errorf("%d connections ended with a goodbye, %d without", goodbyes.Load(), cuts.Load())
 		}
 	})
+}
+
+// TestCertificateThatWasNotAccepted: its end is known all the same, or nobody would be told that it has passed.
+func TestCertificateThatWasNotAccepted(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.withTLS(time.Now().Add(time.Hour))
+		w.start()
+		w.after(time.Second)
+		ended := time.Now().Add(-time.Hour)
+		w.withTLS(ended)
+		w.net.Cut(address(2))
+		w.after(time.Second)
+		w.wantBrokerFailing(2, "tls certificate_expired")
+		if info := w.broker(2).TLS; !info.NotAfter.Equal(ended.Truncate(time.Second)) || info.Version == "" {
+			t.Errorf("%+v", info)
+		}
+	})
+}
+
+// TestLongText: what a peer says is kept in part.
+func TestLongText(t *testing.T) {
+	f := failure(&wire.Error{Err: errors.New(strings.Repeat("ä", 100_000))})
+	if len(f.Text) > longestText+len("…") || !strings.HasSuffix(f.Text, "ä…") {
+		t.Errorf("%d bytes", len(f.Text))
+	}
 }
 
 // TestNeverMoreThanTwoSockets: at rest one, during a handshake two, also when the handshake hangs and the shared connection

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -114,19 +115,23 @@ func (a *attempt) abandon() {
 }
 
 func (a *attempt) resolve(ctx context.Context) error {
+	var addrs []netip.Addr
 	if addr, err := netip.ParseAddr(a.peer.Host); err == nil {
-		a.addrs = []netip.Addr{addr.Unmap()}
-		return nil
-	}
-	addrs, err := a.dialer.Lookup(ctx, a.peer.Host)
-	if err != nil {
+		addrs = []netip.Addr{addr}
+	} else if addrs, err = a.dialer.Lookup(ctx, a.peer.Host); err != nil {
 		return err
 	}
-	if a.addrs = interleave(addrs); len(a.addrs) == 0 {
+	if len(addrs) == 0 {
 		return because(ReasonDNSNotFound, "the name %q has no address", a.peer.Host)
+	}
+	if a.addrs = interleave(slices.DeleteFunc(slices.Clone(addrs), nowhere)); len(a.addrs) == 0 {
+		return because(ReasonInvalidAddress, "%q leads to %s, which is our own host to a client; a name server that blocks a name answers so", a.peer.Host, addrs[0])
 	}
 	return nil
 }
+
+// nowhere is about 0.0.0.0 and ::, with or without a zone. To dial them reaches our own loopback, and whoever listens there.
+func nowhere(addr netip.Addr) bool { return addr.Unmap().WithZone("").IsUnspecified() }
 
 func (a *attempt) dial(ctx context.Context) error {
 	var err error

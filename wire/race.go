@@ -69,8 +69,9 @@ type outcome struct {
 
 func (r *race) run(ctx context.Context) (outcome, error) {
 	var lastErr error
+	delay := r.delay(ctx)
 	r.start(ctx)
-	timer := time.NewTimer(r.dialer.AttemptDelay)
+	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	for r.running > 0 {
 		select {
@@ -84,7 +85,7 @@ func (r *race) run(ctx context.Context) (outcome, error) {
 			r.traces[done.index].Err = AsError(PhaseDial, done.err)
 		}
 		r.start(ctx)
-		timer.Reset(r.dialer.AttemptDelay)
+		timer.Reset(delay)
 	}
 	if lastErr == nil { // the time was over before the first attempt
 		lastErr = context.Cause(ctx)
@@ -93,6 +94,15 @@ func (r *race) run(ctx context.Context) (outcome, error) {
 		lastErr = fmt.Errorf("none of %d addresses answered: %w", len(r.traces), lastErr)
 	}
 	return outcome{}, lastErr
+}
+
+// delay is the head start: shorter than AttemptDelay for a name with so many addresses that the last would not get its turn.
+func (r *race) delay(ctx context.Context) time.Duration {
+	delay := r.dialer.AttemptDelay
+	if deadline, ok := ctx.Deadline(); ok {
+		delay = min(delay, time.Until(deadline)/time.Duration(len(r.traces)+1))
+	}
+	return max(delay, time.Millisecond)
 }
 
 // start dials the next address, if there is one.

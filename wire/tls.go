@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -29,12 +30,13 @@ func (a *attempt) handshake(ctx context.Context) error {
 	if isEOF(err) || err != nil && classifyNet(err) == ReasonReset {
 		err = a.explainHangup(ctx, err)
 	}
+	a.trace.NotAfter = earliestEnd(presented(secured, err))
 	if err != nil {
 		return err
 	}
 	a.raw = secured
 	state := secured.ConnectionState()
-	a.tls = &TLSInfo{Version: tls.VersionName(state.Version), Cipher: tls.CipherSuiteName(state.CipherSuite), NotAfter: earliestEnd(state.PeerCertificates)}
+	a.tls = &TLSInfo{Version: tls.VersionName(state.Version), Cipher: tls.CipherSuiteName(state.CipherSuite), NotAfter: a.trace.NotAfter}
 	if leaf := state.PeerCertificates[0]; time.Now().After(leaf.NotAfter) {
 		return because(ReasonCertificateExpired, "the certificate ended at %s", leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
@@ -80,10 +82,19 @@ func noteRequest(config *tls.Config) (noting *tls.Config, wanted *bool) {
 	return noting, wanted
 }
 
-func earliestEnd(chain []*x509.Certificate) time.Time {
-	end := chain[0].NotAfter
-	for _, c := range chain[1:] {
-		if c.NotAfter.Before(end) {
+// presented returns the chain that the peer has presented, also if the handshake failed because of it.
+func presented(secured *tls.Conn, err error) []*x509.Certificate {
+	var unverified *tls.CertificateVerificationError
+	if errors.As(err, &unverified) {
+		return unverified.UnverifiedCertificates
+	}
+	return secured.ConnectionState().PeerCertificates
+}
+
+// earliestEnd is zero for an empty chain.
+func earliestEnd(chain []*x509.Certificate) (end time.Time) {
+	for i, c := range chain {
+		if i == 0 || c.NotAfter.Before(end) {
 			end = c.NotAfter
 		}
 	}
