@@ -176,3 +176,119 @@ func TestSystemdSocket(t *testing.T) {
 	}
 	c.await(`build_info\{.*`)
 }
+
+// serve starts the binary with stderr and seeds that are refused, each of which is a line of log, and waits until it serves.
+func serve(t *testing.T, stderr *os.File) *child {
+	t.Helper()
+	address := fmt.Sprintf("127.0.0.1:%d", wiretest.ClosedPort(t))
+	command := exec.Command(binary, "--web.listen-address="+address)
+	refused := wiretest.ClosedPort(t)
+	for i := range 60 {
+		command.Args = append(command.Args, fmt.Sprintf("--kafka.seed=127.0.0.%d:%d", i+1, refused))
+	}
+	command.Stderr = stderr
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = stderr.Close()
+	c := &child{t: t, cmd: command, url: "http://" + address, log: &strings.Builder{}, done: make(chan struct{})}
+	close(c.done) // nobody reads its log
+	t.Cleanup(func() { _ = command.Process.Kill() })
+	client := http.Client{Timeout: time.Second}
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
+		if resp, err := client.Get(c.url + "/metrics"); err == nil {
+			_ = resp.Body.Close()
+			return c
+		}
+	}
+	t.Fatal("it does not serve")
+	return nil
+}
+
+// fullPipe returns the writing end of a pipe that blocks once room more bytes are written, as nobody reads.
+func fullPipe(t *testing.T, room int) *os.File {
+	t.Helper()
+	var ends [2]int
+	if err := syscall.Pipe(ends[:]); err != nil {
+		t.Fatal(err)
+	}
+	syscall.CloseOnExec(ends[0])
+	syscall.CloseOnExec(ends[1])
+	t.Cleanup(func() { _ = syscall.Close(ends[0]) })
+	_ = syscall.SetNonblock(ends[1], true)
+	for _, size := range []int{os.Getpagesize(), 1} {
+		for err := error(nil); err == nil; {
+			_, err = syscall.Write(ends[1], make([]byte, size))
+		}
+	}
+	_ = syscall.SetNonblock(ends[1], false)
+	if _, err := syscall.Read(ends[0], make([]byte, room)); err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(ends[1]), "full")
+}
+
+// TestStderrThatNobodyReads: a pipe that is full from the start, or soon, holds up neither a scrape nor the end.
+func TestStderrThatNobodyReads(t *testing.T) {
+	for _, room := range []int{0, os.Getpagesize()} {
+		c := serve(t, fullPipe(t, room))
+		c.await(`seed_failing\{.*reason="refused".*seed="127.0.0.60:.*`)
+		_ = c.cmd.Process.Signal(syscall.SIGTERM)
+		if code := c.end(); code != 0 {
+			t.Errorf("room for %d bytes: status %d", room, code)
+		}
+	}
+}
+
+// TestStderrWhoseReaderIsGone: the log is lost, the process goes on.
+func TestStderrWhoseReaderIsGone(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = read.Close()
+	c := serve(t, write)
+	c.await(`seed_failing\{.*reason="refused".*seed="127.0.0.60:.*`)
+	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	if code := c.end(); code != 0 {
+		t.Errorf("status %d", code)
+	}
+}
+
+// TestFewDescriptors: with more brokers than descriptors, every scrape is answered, and what is missing is told.
+func TestFewDescriptors(t *testing.T) {
+	cluster := wiretest.NewCluster("cluster-a")
+	port := 0
+	for id := range int32(100) {
+		port = wiretest.Listen(t, wiretest.NewBroker(id, cluster, wiretest.Modern).Serve)
+		cluster.Set(id, fmt.Sprintf("127.0.0.1:%d", port))
+	}
+	c := launch(t, exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, binary, "--web.listen-address=127.0.0.1:0",
+		fmt.Sprintf("--kafka.seed=127.0.0.1:%d", port), "--connect.rate=1000", "--backoff.base=50ms", "--backoff.max=100ms"))
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	reachable, short := 0, 0
+	for scrapes := 0; scrapes < 40 || scrapes < 300 && (reachable < 25 || short < 60); scrapes++ {
+		<-time.After(50 * time.Millisecond)
+		resp, err := client.Get(c.url + "/metrics")
+		if err != nil {
+			t.Fatalf("a scrape is not answered: %v", err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatalf("a scrape is cut off: %v", err)
+		}
+		reachable = len(regexp.MustCompile(`broker_reachable\{.*\} 1\n`).FindAll(body, -1))
+		short = len(regexp.MustCompile(`broker_failing\{.*phase="dial",reason="other"\} 1\n`).FindAll(body, -1))
+	}
+	if reachable < 25 || short < 60 {
+		t.Errorf("%d brokers are reachable, %d are short of a descriptor", reachable, short)
+	}
+	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	if code := c.end(); code != 0 {
+		t.Errorf("status %d", code)
+	}
+	if log := c.log.String(); strings.Contains(log, "Accept error") || !strings.Contains(log, "ulimit -n") || strings.Count(log, "\n") > 500 {
+		t.Errorf("the log:\n%s", log)
+	}
+}

@@ -98,7 +98,7 @@ func checkOptions(t *testing.T, o *options) {
 	if err != nil {
 		return
 	}
-	m, err := manager.New(o.managerConfig(list, o.dialer()))
+	m, err := manager.New(o.managerConfig(list, o.dialer(newDescriptors(0))))
 	if err != nil {
 		t.Errorf("the flags are valid and the manager says %v", err)
 		return

@@ -17,19 +17,20 @@ import (
 	"kafka_connection_exporter/wire"
 )
 
-func (o *options) dialer() *wire.Dialer {
+// dialer returns a dialer whose sockets leave some of all to others.
+func (o *options) dialer(all *descriptors) *wire.Dialer {
 	dialer := &net.Dialer{FallbackDelay: -1}
 	return &wire.Dialer{
 		Timeout:         o.connectTimeout,
 		AttemptDelay:    o.attemptDelay,
 		ClientID:        o.clientID,
 		SoftwareVersion: softwareVersion(),
-		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
+		Lookup: all.lookingUp(func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		},
-		DialAddress: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+		}),
+		DialAddress: all.dialing(func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", addr.String())
-		},
+		}),
 	}
 }
 

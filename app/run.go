@@ -73,18 +73,20 @@ func oneLine(err error) string {
 type exporter struct {
 	logger  log.Logger
 	bridge  *slog.Logger
+	lines   *logQueue // of both
 	events  *eventLog
 	manager *manager.Manager
 	handler http.Handler
 
-	warnings []string    // about what is configured and unwise
+	warnings []string    // about what is unwise
 	started  atomic.Bool // what is wrong before is an error instead of a line in the log
 }
 
 // build makes all parts from the options. It reads every file once, so that a wrong one is found now, and starts nothing.
 func build(o *options, stderr io.Writer) (*exporter, error) {
-	e := &exporter{warnings: o.warnings()}
-	e.logger, e.bridge = newLogger(stderr, o.logFormat, o.logLevel)
+	all := newDescriptors(descriptorLimit())
+	e := &exporter{warnings: append(o.warnings(), all.warnings()...)}
+	e.logger, e.bridge, e.lines = newLogger(stderr, o.logFormat, o.logLevel)
 	e.events = newEventLog(e.logger)
 	list, err := seeds.Parse(o.seeds, seeds.Security{TLS: o.tls, SASL: o.saslOptions.Mechanism != ""})
 	if err != nil {
@@ -93,7 +95,7 @@ func build(o *options, stderr io.Writer) (*exporter, error) {
 	if err := checkWeb(o); err != nil {
 		return nil, err
 	}
-	dialer := o.dialer()
+	dialer := o.dialer(all)
 	material, err := e.buildTLS(o, dialer)
 	if err != nil {
 		return nil, err
@@ -134,13 +136,15 @@ func registerOwn(o *options, registry *prometheus.Registry) {
 
 func (e *exporter) ready() bool { return e.manager.Snapshot().Refresh.Rounds > 0 }
 
-// stopTimeout is how long the manager has to end its connections properly. Together with drainTimeout it stays below the
-// five seconds in which the process promises to end.
+// stopTimeout is how long the manager has to end its connections properly. Together with drainTimeout and flushTimeout it
+// stays below the five seconds in which the process promises to end.
 const stopTimeout = 2500 * time.Millisecond
 
 // run runs all parts until ctx ends or one of them cannot go on, and ends them in order: the server first, so that no
 // scrape sees a manager that is being taken apart, then the manager, then the log of what it did last.
 func (e *exporter) run(ctx context.Context, s *server) int {
+	e.lines.start()
+	defer e.lines.stop()
 	e.started.Store(true)
 	_ = level.Info(e.logger).Log("msg", "starting", "version", version.Info())
 	for _, warning := range e.warnings {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -51,12 +52,13 @@ func listen(o *options, handler http.Handler, logger *slog.Logger) (*server, err
 		return nil, err
 	}
 	s := &server{listeners: listeners, flags: o.web, logger: logger, failed: make(chan error, len(listeners))}
+	calm := &calmLog{logger: logger}
 	for range listeners {
 		s.https = append(s.https, &http.Server{
 			Handler:           handler,
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,
-			ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+			ErrorLog:          log.New(calm, "", 0),
 		})
 	}
 	return s, nil

@@ -21,32 +21,45 @@ func wrong(flag string, value any, must string) error {
 	return fmt.Errorf("--%s is %v, it must be %s", flag, value, must)
 }
 
+// The least values of what happens again and again: below, one typing error keeps a processor busy and floods brokers.
+const (
+	leastInterval  = 10 * time.Millisecond
+	leastBackoff   = time.Millisecond
+	leastRetention = time.Second // as often, at least, those who left are looked through
+)
+
 func (o *options) badDurations() (all []error) {
 	for _, d := range []struct {
 		flag   string
 		value  time.Duration
+		least  time.Duration // 0: anything positive
 		orZero bool
 	}{
-		{"metadata.refresh-interval", o.refreshInterval, false},
-		{"metadata.hedge-delay", o.hedgeDelay, false},
-		{"metadata.give-up-after", o.giveUpAfter, true},
-		{"connect.timeout", o.connectTimeout, false},
-		{"connect.attempt-delay", o.attemptDelay, false},
-		{"backoff.base", o.backoffBase, false},
-		{"backoff.max", o.backoffMax, false},
-		{"check.interval", o.checkInterval, false},
-		{"check.timeout", o.checkTimeout, false},
-		{"handshake.interval", o.handshakeInterval, true},
-		{"seed.check-interval", o.seedCheckInterval, true},
-		{"broker.retention", o.retention, false},
-		{"sasl.retry-interval", o.saslOptions.RetryInterval, false},
+		{"metadata.refresh-interval", o.refreshInterval, leastInterval, false},
+		{"metadata.hedge-delay", o.hedgeDelay, leastInterval, false},
+		{"metadata.give-up-after", o.giveUpAfter, 0, true},
+		{"connect.timeout", o.connectTimeout, 0, false},
+		{"connect.attempt-delay", o.attemptDelay, 0, false},
+		{"backoff.base", o.backoffBase, leastBackoff, false},
+		{"backoff.max", o.backoffMax, 0, false},
+		{"check.interval", o.checkInterval, leastInterval, false},
+		{"check.timeout", o.checkTimeout, 0, false},
+		{"handshake.interval", o.handshakeInterval, leastInterval, true},
+		{"seed.check-interval", o.seedCheckInterval, leastInterval, true},
+		{"broker.retention", o.retention, leastRetention, false},
+		{"sasl.retry-interval", o.saslOptions.RetryInterval, 0, false},
 	} {
-		switch {
-		case d.value < 0 && d.orZero:
-			all = append(all, wrong(d.flag, d.value, "positive, or 0 for never"))
-		case d.value <= 0 && !d.orZero:
-			all = append(all, wrong(d.flag, d.value, "positive"))
+		if d.value >= max(d.least, 1) || d.value == 0 && d.orZero {
+			continue
 		}
+		must := "positive"
+		if d.least > 0 {
+			must = "at least " + d.least.String()
+		}
+		if d.orZero {
+			must += ", or 0 for never"
+		}
+		all = append(all, wrong(d.flag, d.value, must))
 	}
 	if o.backoffMax < o.backoffBase {
 		all = append(all, wrong("backoff.max", o.backoffMax, fmt.Sprintf("at least --backoff.base, which is %s", o.backoffBase)))

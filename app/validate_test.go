@@ -2,10 +2,12 @@ package app
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // mistake runs the parser and returns the text of the usage error, or "".
@@ -36,6 +38,34 @@ func TestMistakesNameTheirFlag(t *testing.T) {
 		if got := mistake(t, arg); !strings.Contains(got, flag) {
 			t.Errorf("%s: %q", arg, got)
 		}
+	}
+}
+
+// TestFloors: an interval that would burn a processor, or flood brokers with requests, is refused, and off stays off.
+func TestFloors(t *testing.T) {
+	for flag, floor := range map[string]string{
+		"metadata.refresh-interval": "10ms", "metadata.hedge-delay": "10ms", "check.interval": "10ms", "handshake.interval": "10ms",
+		"seed.check-interval": "10ms", "backoff.base": "1ms", "broker.retention": "1s",
+	} {
+		limit, err := time.ParseDuration(floor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, value := range []time.Duration{1, limit - 1} {
+			want := fmt.Sprintf("--%s is %s, it must be at least %s", flag, value, floor)
+			if got := mistake(t, fmt.Sprintf("--%s=%s", flag, value)); !strings.Contains(got, want) {
+				t.Errorf("%q, want %s", got, want)
+			}
+		}
+		if got := mistake(t, "--"+flag+"="+floor); got != "" {
+			t.Errorf("the least value of --%s: %s", flag, got)
+		}
+	}
+	if got := mistake(t, "--handshake.interval=0s", "--seed.check-interval=0s"); got != "" {
+		t.Errorf("off: %s", got)
+	}
+	if got := mistake(t, "--handshake.interval=1ms"); !strings.HasSuffix(got, "it must be at least 10ms, or 0 for never") {
+		t.Errorf("what may be off: %s", got)
 	}
 }
 

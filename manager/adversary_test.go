@@ -1,9 +1,12 @@
 package manager
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -162,6 +165,33 @@ func TestOneBrokerRejects(t *testing.T) {
 			}
 		}
 		w.wantReady(1, 2, 3)
+	})
+}
+
+// TestNoDescriptors: who has no file descriptor left has found out nothing about those who are well.
+func TestNoDescriptors(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.cfg.Seeds, w.cfg.HandshakeInterval = w.seeds("b1:9092", "b2:9092"), 20*time.Second
+		var none atomic.Bool
+		dial := w.cfg.Dialer.DialAddress
+		w.cfg.Dialer.DialAddress = func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+			if none.Load() {
+				return nil, fmt.Errorf("all are in use: %w", syscall.EMFILE)
+			}
+			return dial(ctx, addr)
+		}
+		w.start()
+		w.after(2 * time.Minute)
+		none.Store(true)
+		w.after(5 * time.Minute)
+		s := w.m.Snapshot()
+		if s.Seeds[0].Reachable != VerdictGood || s.Seeds[1].Reachable != VerdictGood || s.Brokers[1].Accepts != VerdictGood {
+			t.Errorf("%+v\n%+v", s.Seeds, s.Brokers[1])
+		}
+		w.wantReady(1, 2)
+		w.net.Cut(address(2))
+		w.after(time.Second)
+		w.wantBrokerFailing(2, "dial other")
 	})
 }
 

@@ -172,10 +172,11 @@ func (t *target) failAttempt(err *wire.Error) {
 	t.wait(backoff(t.m.cfg.BackoffBase, t.m.cfg.BackoffMax, t.now.ConsecutiveFailures, t.m.random()))
 }
 
-// foundOutNothing is about a seed that was well when last asked, and is not asked because a broker has rejected the credentials:
-// there is no reason to say anything else of it. A broker without its connection cannot be used, whyever.
+// foundOutNothing is about a seed that was well when last asked, and now is not asked, because a broker has rejected the credentials
+// or because we have no file descriptor left: there is no reason to say anything else of it. A broker without its connection
+// cannot be used, whyever.
 func (t *target) foundOutNothing(err *wire.Error) bool {
-	return t.isSeed() && t.now.Reachable == VerdictGood && errors.Is(err, errHeldBack)
+	return t.isSeed() && t.now.Reachable == VerdictGood && (errors.Is(err, errHeldBack) || err.Ours())
 }
 
 // wait enters StateBackoff for d, or for as long as the credentials are held back.

@@ -57,6 +57,9 @@ func (t *target) onShaken(r dialResult) {
 // judgeAccepts sets the verdict on fresh connections; nil is the good one.
 func (t *target) judgeAccepts(err *wire.Error) {
 	t.scheduleShake()
+	if err != nil && err.Ours() && t.now.Accepts != VerdictUnknown {
+		return
+	}
 	before, beforeFailure := t.now.Accepts, t.now.AcceptFail
 	if err == nil {
 		t.now.Accepts, t.now.AcceptFail = VerdictGood, nil

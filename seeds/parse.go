@@ -34,8 +34,12 @@ var schemes = map[string]Security{
 
 // Parse reads entries in every form of Kafka's bootstrap.servers: host, host:port, [address]:port, a bare IPv6 address,
 // zones, comma lists, and each of them behind a scheme, which must agree with secure. Duplicates are merged. Every entry
-// that cannot be used is named in the one error, which has no line break; the list is empty then.
+// that cannot be used is named in the one error, which has no line break; the list is empty then. Credentials are refused
+// before anything else and without a word of the entries.
 func Parse(entries []string, secure Security) (List, error) {
+	if i := slices.IndexFunc(entries, hasCredentials); i >= 0 {
+		return List{}, fmt.Errorf("entry %d has credentials in it, for there is an @, so none is shown; give them with the --sasl flags", i+1)
+	}
 	var list List
 	var bad []string
 	known := map[Seed]bool{}
@@ -43,7 +47,7 @@ func Parse(entries []string, secure Security) (List, error) {
 		seed, err := parseItem(item, secure)
 		switch {
 		case err != nil:
-			bad = append(bad, fmt.Sprintf("%q %s", redact(item), err))
+			bad = append(bad, fmt.Sprintf("%q %s", item, err))
 		case !known[seed]:
 			known[seed] = true
 			list.seeds = append(list.seeds, seed)
@@ -74,20 +78,13 @@ func split(entries []string) []string {
 	return items
 }
 
-// redact hides what stands before an @, which may be a password.
-func redact(item string) string {
-	if i := strings.LastIndexByte(item, '@'); i >= 0 {
-		return "…" + item[i:]
-	}
-	return item
-}
+// hasCredentials tells an entry that may hold a password, before it is cut at commas: a password may have commas in it, and
+// every other character, so that none of the pieces can be told to be harmless.
+func hasCredentials(entry string) bool { return strings.Contains(entry, "@") }
 
 func parseItem(item string, secure Security) (Seed, error) {
 	if item == "" {
 		return Seed{}, errors.New("is an empty entry, remove it or name a host:port")
-	}
-	if strings.Contains(item, "@") {
-		return Seed{}, errors.New("has credentials in it, give them with the --sasl flags")
 	}
 	address, err := cutScheme(item, secure)
 	if err != nil {

@@ -65,7 +65,7 @@ func classifyNet(err error) Reason {
 // EADDRNOTAVAIL are what Linux says to a link-local address without a zone and to a family that the host lacks.
 func isUnreachable(err error) bool {
 	for _, errno := range []syscall.Errno{
-		syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN, syscall.ENONET,
+		syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN,
 		syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT, syscall.EINVAL, syscall.EACCES, syscall.EPERM,
 	} {
 		if errors.Is(err, errno) {

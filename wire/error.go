@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"syscall"
 )
 
 // Error is what every failure of a connection is returned as: where, why, and the cause as a person wants to read it.
@@ -19,6 +20,11 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Ours says that this process has no file descriptor left, so that nothing was found out about the peer.
+func (e *Error) Ours() bool {
+	return errors.Is(e.Err, syscall.EMFILE) || errors.Is(e.Err, syscall.ENFILE)
+}
 
 // AsError returns err as an *Error. One that is not yet typed is classified and charged to phase p; nil stays nil.
 func AsError(p Phase, err error) *Error {
