@@ -122,7 +122,7 @@ func tarpit(t *testing.T) string {
 }
 
 func TestSignals(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		c := launch(t, exec.Command(binary, "--web.listen-address=127.0.0.1:0", tarpit(t)))
 		began := time.Now()
 		_ = c.cmd.Process.Signal(signal)

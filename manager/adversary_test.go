@@ -195,6 +195,21 @@ func TestNoDescriptors(t *testing.T) {
 	})
 }
 
+// TestNonsense: a check that is answered with something that is no answer has finished, and was bad, although its connection has
+// ended with it and the next one is made at once.
+func TestNonsense(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.start()
+		w.after(time.Second)
+		w.brokers[2].On(kmsg.Metadata, func(wiretest.Request) (kmsg.Response, error) {
+			return nil, wiretest.Raw("\x00\x00\x00\x04\x7f\xff\xff\xff") // another correlation id
+		})
+		w.net.Blackhole(address(2))
+		w.after(w.cfg.CheckInterval)
+		w.wantBrokerFailing(2, "request protocol")
+	})
+}
+
 // TestLargeCluster: with more checks than lists may be asked for, the rest only asks for a sign of life. Silence is noticed all
 // the same, and so is what is new.
 func TestLargeCluster(t *testing.T) {

@@ -149,8 +149,10 @@ func (t *target) onChecked(r checkResult) {
 	switch {
 	case err == nil:
 		t.onGoodCheck(r)
-	case t.conn.Err() != nil:
+	case t.conn.Err() != nil && !nonsense(err.Reason):
 		// The connection ended under the check; onLost decides what that means.
+	case t.conn.Err() != nil:
+		t.judge(err)
 	case keepsConnection(err.Reason):
 		t.judge(err)
 		t.answer(answer{target: t, err: err})
@@ -172,6 +174,11 @@ func (t *target) verify(r checkResult) *wire.Error {
 		t.emit(EventAnswerRejected, failure(err))
 	}
 	return err
+}
+
+// nonsense is about answers that end their connection and are an answer all the same: a check has finished, and was bad.
+func nonsense(r wire.Reason) bool {
+	return r == wire.ReasonProtocol || r == wire.ReasonFrameTooLarge || r == wire.ReasonNotKafka
 }
 
 // keepsConnection is about answers that are bad news and yet prove that the connection works.

@@ -15,18 +15,18 @@ const maxFile = 16 << 20
 // readFile returns the content of a regular file, so that a directory, a pipe or an endless device is an error and not a
 // hang. The error names the path; the content is never empty.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, plainPathError(path, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Stat(path) // first, as to open a pipe waits for who writes to it
 	if err != nil {
 		return nil, plainPathError(path, err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, plainPathError(path, err)
+	}
+	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:

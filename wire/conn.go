@@ -49,6 +49,7 @@ type Conn struct {
 	draining chan time.Duration
 	pending  atomic.Int64  // sent and not yet answered
 	frames   atomic.Int64  // read so far
+	old      atomic.Bool   // the peer is a broker before 0.10
 	greeted  atomic.Int64  // frames that ApiVersions took, of a connection without SASL; 0 before or otherwise
 	answered chan struct{} // nudges run while it drains
 	ended    chan struct{}
@@ -190,6 +191,9 @@ func (c *Conn) read() error {
 			return c.explainEnd(err)
 		}
 		limit, first = frameLimit, false
+		if c.old.Load() {
+			limit = oldFrameLimit
+		}
 		c.frames.Add(1)
 		var oldest *call
 		select {

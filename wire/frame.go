@@ -12,8 +12,10 @@ const (
 	// firstFrameLimit bounds the answer to ApiVersions, the first thing a peer says. No broker's is longer than a few
 	// kilobytes; what is longer comes from a peer that speaks another protocol.
 	firstFrameLimit = 1 << 20
-	// frameLimit bounds every later frame. Brokers before 0.10 answer Metadata with all their topics.
-	frameLimit = 64 << 20
+	// frameLimit bounds every later frame: a list of 100,000 brokers is shorter.
+	frameLimit = 8 << 20
+	// oldFrameLimit is for brokers before 0.10, which know no Metadata without all their topics.
+	oldFrameLimit = 64 << 20
 	// frameChunk is how much is allocated ahead of the bytes that have arrived: a length alone costs no memory.
 	frameChunk = 64 << 10
 )

@@ -194,6 +194,15 @@ var reasonCases = []struct {
 	{"an answer that nobody asked for", "api_versions: protocol", func(s *stage) {
 		s.listen(func(c net.Conn) { _, _ = c.Write([]byte("\x00\x00\x00\x04\x00\x00\x00\x01")); wiretest.Tarpit(c) })
 	}},
+	{"ApiVersions is refused in every version", "api_versions: unsupported_version", func(s *stage) {
+		s.script(wiretest.Common, kmsg.ApiVersions, func(r wiretest.Request) (kmsg.Response, error) {
+			resp := r.ResponseKind().(*kmsg.ApiVersionsResponse)
+			resp.Version = 0
+			resp.ErrorCode = kerr.UnsupportedVersion.Code
+			resp.ApiKeys = []kmsg.ApiVersionsResponseApiKey{{ApiKey: 18, MaxVersion: 3}}
+			return resp, nil
+		})
+	}},
 	{"error code", "api_versions: kafka_error", func(s *stage) {
 		s.script(wiretest.Common, kmsg.ApiVersions, func(r wiretest.Request) (kmsg.Response, error) {
 			resp := r.ResponseKind().(*kmsg.ApiVersionsResponse)

@@ -67,10 +67,14 @@ func (c *Conn) askVersions(ctx context.Context, softwareVersion string) (mismatc
 	if err != nil {
 		return mismatch, false, err
 	}
+	if resp.ErrorCode == kerr.UnsupportedVersion.Code {
+		return mismatch, false, because(ReasonUnsupportedVersion, "the broker refuses ApiVersions in version %d, which it has offered itself", req.Version)
+	}
 	if resp.ErrorCode != 0 {
 		return mismatch, false, kafkaError("ApiVersions", resp.ErrorCode, nil)
 	}
 	c.versions = versionsOf(resp)
+	c.old.Store(!c.versions.offers(kmsg.Metadata.Int16(), 1))
 	return mismatch, resp.Version >= 5 && req.ClusterID != nil, nil
 }
 
