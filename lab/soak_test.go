@@ -225,7 +225,7 @@ func (s *soak) measure(before measure) (now measure) {
 		s.p.client.CloseIdleConnections() // each takes a socket and two goroutines of the server
 		m := s.p.collectGarbage()
 		last := now
-		now = measure{len(s.p.sockets()), int(m["go_goroutines"]), int(m["go_memstats_heap_alloc_bytes"]), len(m)}
+		now = measure{s.p.openSockets(), int(m["go_goroutines"]), int(m["go_memstats_heap_alloc_bytes"]), len(m)}
 		return now.sockets == last.sockets && now.goroutines == last.goroutines && now.excess(before) == ""
 	})
 	return now
