@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 60s
 GOTEST      := go test -race -shuffle=on
 
-.PHONY: all build test unit e2e lint alerts fuzz bench soak demo image clean
+.PHONY: all build test unit e2e lint alerts fuzz model bench soak nightly demo image clean
 
 all: lint build test
 
@@ -25,6 +25,11 @@ test: unit
 
 unit:
 	$(GOTEST) ./...
+	cd bench && go test -count=1 ./...
+
+# Random histories of a cluster against the manager's model: the ordinary tests go through 150 of them.
+model:
+	go test -count=1 -timeout 30m -run '^TestModel$$' ./manager -model.runs 5000 -model.from 1000
 
 # Real Apache Kafka on loopback, as child processes; the jars are fetched once, into .cache/.
 e2e:
@@ -34,6 +39,7 @@ lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
 	go vet ./...
 	go vet -tags e2e ./...
+	cd bench && go vet ./...
 	go run $(STATICCHECK) ./...
 	go run $(STATICCHECK) -tags e2e ./e2e/...
 
@@ -62,6 +68,9 @@ bench:
 # The soak test for ten minutes; in the ordinary tests it takes one.
 soak:
 	go test -count=1 -timeout 20m -run '^TestSoak$$' -v ./lab -lab.soak 10m
+
+# What takes too long for every change.
+nightly: fuzz model soak
 
 demo:
 	go run ./demo
