@@ -17,7 +17,7 @@ const flushAt = 64 << 10
 
 // WriteText writes what Collect emits, in Prometheus' text format 0.0.4 or in OpenMetrics 1.0 without its last line, "# EOF",
 // because other families may follow. It is the same text, line for line, that a registry and expfmt make of Collect's metrics,
-// in a tenth of the time and without a value on the heap for each of the 58 series of a broker. It returns w's first error.
+// in a tenth of the time and without a value on the heap for each of the 60 series of a broker. It returns w's first error.
 func (c *Collector) WriteText(w io.Writer, openMetrics bool) error {
 	v := newView(c.source.Snapshot(), c.options)
 	t := &text{w: w, openMetrics: openMetrics, buf: make([]byte, 0, flushAt+flushAt/4)}
