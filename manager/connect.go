@@ -29,6 +29,7 @@ func (t *target) connect() {
 		return
 	}
 	if d := time.Until(t.restUntil); d > 0 {
+		t.answer(answer{target: t, err: t.lastError()})
 		t.wait(d)
 		return
 	}
@@ -233,7 +234,7 @@ func (t *target) disconnect(cause Cause) {
 
 // drop forgets the shared connection, and what was planned for it.
 func (t *target) drop() {
-	t.conn, t.checking, t.renewing, t.mutedUntil = nil, false, false, time.Time{}
+	t.conn, t.checking, t.renewing, t.replace, t.mutedUntil = nil, false, false, nil, time.Time{}
 	t.renewAt.Stop()
 	if !t.isSeed() {
 		t.checkAt.Stop()
@@ -250,12 +251,13 @@ func (t *target) end(conn *wire.Conn) {
 }
 
 // reconnect replaces the shared connection. Requests in flight on the old one finish; new ones go to the new one. While a
-// fresh handshake has a socket of its own, it waits for that to end: there are never more than two.
+// fresh handshake has a socket of its own, or the one before is still finishing, it waits for that to end: there are never more
+// than two.
 func (t *target) reconnect(cause Cause) {
 	if t.now.State != StateReady {
 		return
 	}
-	if t.shaking {
+	if t.shaking || t.draining {
 		t.replace = &cause
 		return
 	}
@@ -263,19 +265,30 @@ func (t *target) reconnect(cause Cause) {
 	t.now.Closes[cause]++
 	t.drop()
 	t.setState(StateIdle)
-	if t.open.Load() > 1 { // the one before is still ending
-		t.end(old)
-		return
-	}
+	t.draining = true
 	old.Drain(t.m.cfg.CheckTimeout)
 	t.goWork(func() {
 		select {
 		case <-old.Ended():
+			t.drained <- struct{}{} // has room for the one
 		case <-t.ctx.Done():
 			old.Close()
 			<-old.Ended()
 		}
 	})
+}
+
+func (t *target) onDrained() {
+	t.draining = false
+	t.replaceNow()
+}
+
+// replaceNow does what had to wait for another socket.
+func (t *target) replaceNow() {
+	if cause := t.replace; cause != nil {
+		t.replace = nil
+		t.reconnect(*cause)
+	}
 }
 
 // rest is how long a target must stay where it is for its next move to be followed at once.
@@ -299,6 +312,10 @@ func (t *target) move(host string, port int) {
 	t.now.Host, t.now.Port = host, port
 	t.epoch++
 	t.losses = 0
+	if t.draining && t.now.State == StateReady { // there is no socket to spare, and this one leads astray
+		t.disconnect(CauseReplaced)
+		t.setState(StateIdle)
+	}
 	t.reconnect(CauseReplaced)
 	t.retryNow()
 }

@@ -41,10 +41,7 @@ func (m *Manager) mayShake() bool {
 
 func (t *target) onShaken(r dialResult) {
 	t.shaking = false
-	if cause := t.replace; cause != nil {
-		t.replace = nil
-		t.reconnect(*cause)
-	}
+	t.replaceNow()
 	if r.epoch != t.epoch {
 		return
 	}

@@ -131,6 +131,43 @@ func TestReconnect(t *testing.T) {
 	})
 }
 
+// TestReconnectTwice: who bounces again and again costs nobody a request, and never a third socket.
+func TestReconnectTwice(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.start()
+		w.brokers[2].On(kmsg.Metadata, func(r wiretest.Request) (kmsg.Response, error) {
+			if r.Request.(*kmsg.MetadataRequest).Topics == nil { // the lease's, not ours
+				time.Sleep(3 * time.Second)
+			}
+			return w.brokers[2].Well(r)
+		})
+		l := w.acquire(2)
+		defer l.Release()
+		results := make(chan error, 3)
+		for range 3 {
+			go func() {
+				_, err := l.Request(w.Context(), kmsg.NewPtrMetadataRequest())
+				results <- err
+			}()
+			w.after(100 * time.Millisecond)
+			l.Reconnect()
+			synctest.Wait()
+			if n := w.net.Open(address(2)); n > 2 {
+				t.Errorf("%d connections", n)
+			}
+		}
+		w.after(10 * time.Second)
+		for range 3 {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
+		if b := w.broker(2); b.State != StateReady || b.Closes[CauseReplaced] != 2 {
+			t.Errorf("%s, closes %v", b.State, b.Closes)
+		}
+	})
+}
+
 func TestAny(t *testing.T) {
 	inWorld(t, 3, func(w *world) {
 		w.cfg.CheckInterval = 0

@@ -52,7 +52,8 @@ type target struct {
 	renewAt    *time.Timer // SASL session
 	renewing   bool
 	shaking    bool
-	replace    *Cause // why the shared connection is to be replaced after the handshake; nil: it is not
+	draining   bool   // a connection that was replaced still finishes its requests
+	replace    *Cause // why the shared connection is to be replaced after the handshake or the draining; nil: it is not
 	resolving  bool
 	resolvedAt time.Time
 	list       []wire.BrokerInfo // of the last answer, if it is the one that all share
@@ -63,6 +64,7 @@ type target struct {
 	shaken   chan dialResult
 	renewed  chan renewResult
 	resolved chan []netip.Addr
+	drained  chan struct{}
 }
 
 // published is what readers see of a target.
@@ -78,6 +80,7 @@ func newTarget(m *Manager, kind, key string, peer wire.Peer) *target {
 		commands: make(chan func()), ended: make(chan struct{}),
 		dialed: make(chan dialResult, 1), checked: make(chan checkResult, 1), shaken: make(chan dialResult, 1),
 		renewed: make(chan renewResult, 1), resolved: make(chan []netip.Addr, 1),
+		drained: make(chan struct{}, 1),
 		waiters: make(map[*waiter]bool),
 		retryAt: stoppedTimer(), checkAt: stoppedTimer(), shakeAt: stoppedTimer(), renewAt: stoppedTimer(),
 	}
@@ -123,6 +126,8 @@ func (t *target) run(ctx context.Context) {
 			t.onRenewed(r)
 		case addrs := <-t.resolved:
 			t.onResolved(addrs)
+		case <-t.drained:
+			t.onDrained()
 		case <-t.retryAt.C:
 			t.setState(StateIdle)
 		case <-t.checkAt.C:
