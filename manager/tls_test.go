@@ -138,6 +138,7 @@ func TestNeverMoreThanTwoSockets(t *testing.T) {
 		var most atomic.Int64
 		look := func() { most.Store(max(most.Load(), int64(w.net.Open(address(2))))) }
 		slow.On(kmsg.ApiVersions, func(r wiretest.Request) (kmsg.Response, error) {
+			time.Sleep(time.Millisecond) // for the broker's side of what was closed just before
 			look()
 			time.Sleep(2 * time.Second)
 			return slow.Well(r)
