@@ -22,6 +22,7 @@ type stand struct {
 	l        net.Listener
 	conns    map[net.Conn]bool
 	accepted int
+	killed   bool // and not opened since
 	thawed   chan struct{} // closed unless it is frozen
 	work     sync.WaitGroup
 }
@@ -48,7 +49,7 @@ func (s *stand) open() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.l, s.addr = l, l.Addr().String()
+	s.l, s.addr, s.killed = l, l.Addr().String(), false
 	s.work.Go(func() { s.accept(l) })
 }
 
@@ -59,6 +60,11 @@ func (s *stand) accept(l net.Listener) {
 			return
 		}
 		s.mu.Lock()
+		if s.killed { // between this connection's end of the queue and here
+			s.mu.Unlock()
+			_ = conn.Close()
+			continue
+		}
 		s.accepted++
 		s.conns[conn] = true
 		handler := s.handler
@@ -101,6 +107,9 @@ func (s *stand) cut(reset bool) {
 
 // kill refuses new connections and ends the open ones.
 func (s *stand) kill(reset bool) {
+	s.mu.Lock()
+	s.killed = true
+	s.mu.Unlock()
 	s.close()
 	s.cut(reset)
 }
