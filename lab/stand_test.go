@@ -22,7 +22,7 @@ type stand struct {
 	l        net.Listener
 	conns    map[net.Conn]bool
 	accepted int
-	killed   bool // and not opened since
+	killed   bool          // and not opened since
 	thawed   chan struct{} // closed unless it is frozen
 	work     sync.WaitGroup
 }
