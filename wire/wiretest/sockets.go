@@ -2,12 +2,14 @@ package wiretest
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -102,6 +104,9 @@ func BlackholePort(t testing.TB) int {
 	return addr.(*net.TCPAddr).Port
 }
 
+// fillTime is far more than a connection on loopback takes.
+const fillTime = time.Second
+
 // Blackhole listens at addr and answers no SYN: its accept queue, of length zero, is full. It returns the address and what
 // frees it before the test ends. The net package cannot choose the length of the queue, but to listen again changes it.
 func Blackhole(t testing.TB, addr string) (at net.Addr, free func()) {
@@ -118,11 +123,12 @@ func Blackhole(t testing.TB, addr string) (at net.Addr, free func()) {
 	if err := raw.Control(func(fd uintptr) { failed = syscall.Listen(int(fd), 0) }); err != nil || failed != nil {
 		t.Fatal(err, failed)
 	}
-	filler, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
+	free = sync.OnceFunc(func() { _ = l.Close() })
+	if filler, err := net.DialTimeout("tcp", l.Addr().String(), fillTime); err == nil {
+		free = sync.OnceFunc(func() { _ = filler.Close(); _ = l.Close() })
+	} else if !errors.Is(err, context.DeadlineExceeded) { // then somebody else has filled the queue already
 		t.Fatal(err)
 	}
-	free = sync.OnceFunc(func() { _ = filler.Close(); _ = l.Close() })
 	t.Cleanup(free)
 	return l.Addr(), free
 }
