@@ -126,7 +126,7 @@ func Blackhole(t testing.TB, addr string) (at net.Addr, free func()) {
 	free = sync.OnceFunc(func() { _ = l.Close() })
 	if filler, err := net.DialTimeout("tcp", l.Addr().String(), fillTime); err == nil {
 		free = sync.OnceFunc(func() { _ = filler.Close(); _ = l.Close() })
-	} else if !errors.Is(err, context.DeadlineExceeded) { // then somebody else has filled the queue already
+	} else if timeout := net.Error(nil); !errors.As(err, &timeout) || !timeout.Timeout() { // else somebody has filled the queue already
 		t.Fatal(err)
 	}
 	t.Cleanup(free)
