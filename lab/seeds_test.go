@@ -106,7 +106,7 @@ func TestCaseC12DeadSeedsFirst(t *testing.T) {
 	open := func() (n int) {
 		for _, s := range p.sockets() {
 			for _, addr := range dead {
-				if s.remote.String() == addr {
+				if s.Remote.String() == addr {
 					n++
 				}
 			}

@@ -3,8 +3,6 @@
 package exporter
 
 import (
-	"net"
-	"os"
 	"strings"
 	"testing"
 )
@@ -71,42 +69,4 @@ func TestInspect(t *testing.T) {
 			t.Errorf("inspect %q: failed %v, want %v", text, w.failed, want)
 		}
 	}
-}
-
-// TestSockets: an own connection is found by its address, and no longer after it was closed.
-func TestSockets(t *testing.T) {
-	for _, host := range []string{"127.0.0.1:0", "[::1]:0"} {
-		l, err := net.Listen("tcp", host)
-		if err != nil {
-			t.Logf("not tried: %v", err)
-			continue
-		}
-		conn, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := established(t, l.Addr().String()); n != 1 {
-			t.Errorf("%d connections to %s, want 1", n, l.Addr())
-		}
-		_ = conn.Close()
-		if n := established(t, l.Addr().String()); n != 0 {
-			t.Errorf("%d connections to %s after Close, want 0", n, l.Addr())
-		}
-		_ = l.Close()
-	}
-}
-
-func established(t *testing.T, addr string) int {
-	t.Helper()
-	sockets, err := socketsOf(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var n int
-	for _, s := range sockets {
-		if s.Remote.String() == addr && s.State == Established {
-			n++
-		}
-	}
-	return n
 }
