@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"kafka_connection_exporter/wire/wiretest"
 )
 
@@ -17,7 +19,7 @@ var (
 	modelFrom = flag.Uint64("model.from", 1, "seed of the first one")
 )
 
-// TestModel takes the manager through random histories of a cluster: brokers that die in four ways, come back, move, leave,
+// TestModel takes the manager through random histories of a cluster: brokers that die or answer badly in seven ways, come back, move, leave,
 // return, are new, connections that are cut, leases that come, go, bounce and are impatient. After each event it compares the
 // snapshot with a model that knows what was done, and at the end of each history with a cluster in which all is well.
 func TestModel(t *testing.T) {
@@ -58,19 +60,38 @@ type modelBroker struct {
 // fault is a way to be out of order, and what the manager has to say about it.
 type fault struct {
 	does string
-	want string // phase and reason, once there was time to notice
-	make func(w *world, addr string)
+	want []string // phase and reason, once there was time to notice
+	make func(m *model, b *modelBroker)
 }
 
 var (
 	noFault = fault{does: "serves"}
 	faults  = []fault{
-		{"refuses", "dial refused", func(w *world, addr string) { w.net.Refuse(addr) }},
-		{"is a blackhole", "dial timeout", func(w *world, addr string) { w.net.Blackhole(addr) }},
-		{"hangs up", "api_versions closed", func(w *world, addr string) { w.net.Listen(addr, wiretest.Hangup) }},
-		{"is a tarpit", "api_versions timeout", func(w *world, addr string) { w.net.Listen(addr, wiretest.Tarpit) }},
+		{"refuses", []string{"dial refused"}, func(m *model, b *modelBroker) { m.net.Refuse(b.addr) }},
+		{"is a blackhole", []string{"dial timeout"}, func(m *model, b *modelBroker) { m.net.Blackhole(b.addr) }},
+		{"hangs up", []string{"api_versions closed"}, func(m *model, b *modelBroker) { m.net.Listen(b.addr, wiretest.Hangup) }},
+		{"is a tarpit", []string{"api_versions timeout"}, func(m *model, b *modelBroker) { m.net.Listen(b.addr, wiretest.Tarpit) }},
+		{"names nobody", []string{"request empty_metadata"}, func(m *model, b *modelBroker) {
+			m.net.Listen(b.addr, wiretest.NewBroker(b.id, wiretest.NewCluster("cluster-a"), m.versions).Serve)
+		}},
+		{"is of another cluster", []string{"identity wrong_cluster"}, func(m *model, b *modelBroker) {
+			foreign := wiretest.NewCluster("cluster-b")
+			foreign.Set(b.id, b.addr)
+			m.net.Listen(b.addr, wiretest.NewBroker(b.id, foreign, m.versions).Serve)
+		}},
+		// Before Kafka 4.4 the identity phase asks for the list, too.
+		{"answers ApiVersions only", []string{"request timeout", "identity timeout"}, func(m *model, b *modelBroker) {
+			mute := wiretest.NewBroker(b.id, m.cluster, m.versions)
+			for _, key := range []kmsg.Key{kmsg.Metadata, kmsg.DescribeCluster} {
+				mute.On(key, func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.ErrSilence })
+			}
+			m.net.Listen(b.addr, mute.Serve)
+		}},
 	}
 )
+
+// seedIDs is the last id of a broker whose name is a seed as well.
+const seedIDs = 2
 
 // noticed is the time within which every fault and every repair must show: the longest backoff, an attempt that runs into its
 // timeout, and a check.
@@ -168,7 +189,7 @@ func (m *model) breakIt(b *modelBroker, f fault) {
 	m.note("%d %s", b.id, f.does)
 	m.touch(b)
 	b.fault = f
-	f.make(m.world, b.addr)
+	f.make(m, b)
 	m.net.Cut(b.addr)
 }
 
@@ -182,7 +203,7 @@ func (m *model) repair(b *modelBroker) {
 
 // list takes a broker off the cluster's list, or puts it back. The seeds' brokers stay: somebody must be there to tell.
 func (m *model) list(b *modelBroker) {
-	if b.id <= 2 {
+	if b.id <= seedIDs {
 		return
 	}
 	m.touch(b)
@@ -197,7 +218,7 @@ func (m *model) list(b *modelBroker) {
 
 // move gives a broker another name and address, where it serves. Those of the seeds stay.
 func (m *model) move(b *modelBroker) {
-	if b.id <= 2 || !b.listed {
+	if b.id <= seedIDs || !b.listed {
 		return
 	}
 	m.touch(b)

@@ -70,6 +70,7 @@ func connections(pid int) (map[uint64]Socket, error) {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}
 	table := make(map[uint64]Socket)
+	//lint:ignore SA1019 its successor, sock_diag over netlink, is a kernel module that not every machine has
 	for _, read := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} {
 		lines, err := read()
 		if err != nil {
