@@ -7,20 +7,16 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
-// chosen selects the chosen brokers.
-func chosen(metric string, more ...string) string {
-	return here(metric, append([]string{`broker_id=~"$broker"`}, more...)...)
-}
-
 // seen is the legend of a series of one broker, as one exporter sees it.
 const seen = "{{broker_id}} from {{instance}}"
 
 var yesNo = []word{{"0", "no", red}, {"1", "yes", blue}}
 
-// Broker is about one broker, or some: how far a client gets, how long each step takes, what ends its connections.
+// Broker is about one broker, or some, never all, so that it is as readable with 300 as with 3: how far a client gets, how long each step takes, what ends its connections.
 func Broker() dashboard.Dashboard {
 	b := frame(brokerUID, "Kafka connections: broker",
-		"The connections to one broker, or to some: verdicts, states, durations and failures. Of kafka_connection_exporter.")
+		"The connections to one broker, or to some: verdicts, states, durations and failures. Of kafka_connection_exporter.",
+		choice("broker", "Broker", brokers))
 	var panels []cog.Builder[dashboard.Panel]
 	panels = append(panels, brokerNumbers()...)
 	panels = append(panels, brokerStates()...)

@@ -32,8 +32,11 @@ func Files() map[string][]byte {
 	return files
 }
 
+// brokers fills the variable of that name.
+var brokers = "label_values(" + here("broker_reachable") + ", broker_id)"
+
 // frame is what both dashboards have in common.
-func frame(uid, title, about string) *dashboard.DashboardBuilder {
+func frame(uid, title, about string, broker *dashboard.QueryVariableBuilder) *dashboard.DashboardBuilder {
 	b := dashboard.NewDashboardBuilder(title).Uid(uid).Description(about).Tags([]string{"kafka", "kafka_connection_exporter"}).
 		Readonly().Tooltip(dashboard.DashboardCursorSyncCrosshair).Time("now-3h", "now").Refresh("30s").Timezone("browser").
 		Link(dashboard.NewDashboardLinkBuilder("Dashboards").Type(dashboard.DashboardLinkTypeDashboards).
@@ -42,23 +45,27 @@ func frame(uid, title, about string) *dashboard.DashboardBuilder {
 			Url("${runbooks}/README.md").TargetBlank(true)).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"))
 	const metric = "kafka_connection_up"
-	b = b.WithVariable(choice("job", "Job", "label_values("+metric+", job)")).
-		WithVariable(choice("instance", "Exporter", `label_values(`+metric+`{job=~"$job"}, instance)`)).
-		WithVariable(choice("kafka_cluster", "Cluster", `label_values(`+metric+`{job=~"$job", instance=~"$instance"}, kafka_cluster)`)).
-		WithVariable(choice("broker", "Broker", "label_values("+here("broker_reachable")+", broker_id)").Sort(dashboard.VariableSortNumericalAsc))
+	b = b.WithVariable(all(choice("job", "Job", "label_values("+metric+", job)"))).
+		WithVariable(all(choice("instance", "Exporter", `label_values(`+metric+`{job=~"$job"}, instance)`))).
+		WithVariable(all(choice("kafka_cluster", "Cluster", `label_values(`+metric+`{job=~"$job", instance=~"$instance"}, kafka_cluster)`))).
+		WithVariable(broker.Sort(dashboard.VariableSortNumericalAsc))
 	return b.WithVariable(dashboard.NewConstantVariableBuilder("runbooks").Label("Address of the runbooks").
 		Value(dashboard.StringOrMap{String: new(runbooks)}))
 }
 
-// choice is a variable of which several values, or all, can be chosen. All matches also what has no such label.
+// choice is a variable of which several values can be chosen. It begins with the first.
 func choice(name, label, definition string) *dashboard.QueryVariableBuilder {
-	all := dashboard.VariableOption{
-		Text:  dashboard.StringOrArrayOfString{ArrayOfString: []string{"All"}},
-		Value: dashboard.StringOrArrayOfString{ArrayOfString: []string{"$__all"}},
-	}
 	return dashboard.NewQueryVariableBuilder(name).Label(label).Datasource(source()).Definition(definition).
 		Query(dashboard.StringOrMap{String: new(definition)}).Refresh(dashboard.VariableRefreshOnTimeRangeChanged).
-		Sort(dashboard.VariableSortAlphabeticalAsc).Multi(true).IncludeAll(true).AllValue(".*").Current(all)
+		Sort(dashboard.VariableSortAlphabeticalAsc).Multi(true)
+}
+
+// all lets everything be chosen, and begins with that. It matches also what has no such label.
+func all(choice *dashboard.QueryVariableBuilder) *dashboard.QueryVariableBuilder {
+	return choice.IncludeAll(true).AllValue(".*").Current(dashboard.VariableOption{
+		Text:  dashboard.StringOrArrayOfString{ArrayOfString: []string{"All"}},
+		Value: dashboard.StringOrArrayOfString{ArrayOfString: []string{"$__all"}},
+	})
 }
 
 // finish builds the dashboard and numbers its panels.

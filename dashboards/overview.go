@@ -14,14 +14,15 @@ var verdicts = []word{
 
 // health is 0, 1 or 2 for each broker, as the exporter that sees it worst says.
 func health() string {
-	reachable, accepts := here("broker_reachable"), here("broker_accepts_connections")
+	reachable, accepts := chosen("broker_reachable"), chosen("broker_accepts_connections")
 	return "min by (kafka_cluster, broker_id) (" + reachable + " + " + reachable + " * " + accepts + " or 2 * " + reachable + ")"
 }
 
 // Overview is one screen about all clusters: what cannot be reached, why, and since when.
 func Overview() dashboard.Dashboard {
 	b := frame(overviewUID, "Kafka connections: overview",
-		"Which brokers can be reached from where the exporters run, and why not. Of kafka_connection_exporter.")
+		"Which brokers can be reached from where the exporters run, and why not. Of kafka_connection_exporter.",
+		all(choice("broker", "Broker", brokers)))
 	var panels []cog.Builder[dashboard.Panel]
 	panels = append(panels, overviewNumbers()...)
 	panels = append(panels, overviewFailures()...)
@@ -38,7 +39,7 @@ func overviewNumbers() []cog.Builder[dashboard.Panel] {
 			query{"sum by (kafka_cluster) (" + health() + " > bool 0)", "{{kafka_cluster}}"}).number(),
 		one("Brokers that cannot", "From at least one exporter.", "short", steps(blue, 1.0, red),
 			query{"sum by (kafka_cluster) (" + health() + " == bool 0)", "{{kafka_cluster}}"}).number(),
-		one("Brokers known and expected", "Brokers in the metadata, and as configured by --kafka.brokers-expected.", "short", steps(blue),
+		one("Brokers known and expected", "All brokers in the metadata, chosen or not, and as configured by --kafka.brokers-expected.", "short", steps(blue),
 			query{"max by (kafka_cluster) (" + here("brokers") + ")", "{{kafka_cluster}} known"},
 			query{"max by (kafka_cluster) (" + here("brokers_expected") + ")", "{{kafka_cluster}} expected"}).number(),
 		one("Last refresh", "Whether the last round of metadata refresh found a broker or a seed that gave a valid list.", "short", steps(red, 1.0, blue),
@@ -56,7 +57,7 @@ func overviewFailures() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		panel{title: "Brokers that fail now", unit: "none", width: 14, height: 7,
 			about:   "Every broker that cannot be reached or accepts no new connections: how far a client gets and why no further. A click on the reason leads to its runbook, one on the broker to its page.",
-			queries: []query{{here("broker_failing") + on + here("broker_info"), ""}}}.rows(),
+			queries: []query{{chosen("broker_failing") + on + chosen("broker_info"), ""}}}.rows(),
 		panel{title: "Seeds that fail now", unit: "none", width: 10, height: 7,
 			about:   "Every seed whose last attempt failed, where and why.",
 			queries: []query{{here("seed_failing"), ""}}}.rows(),
@@ -94,7 +95,7 @@ func overviewRefresh() []cog.Builder[dashboard.Panel] {
 			query{quantile("0.5", "request_duration_seconds_bucket"), "{{kafka_cluster}} median"},
 			query{quantile("0.99", "request_duration_seconds_bucket"), "{{kafka_cluster}} 99 %"}).lines(),
 		one("Ended connections by cause", "idle, replaced, reauthentication and shutdown are our own doing; remote and error are not.", "short",
-			query{"sum by (kafka_cluster, cause) (increase(" + here("broker_connection_closes_total") + "[$__rate_interval]))", "{{kafka_cluster}} {{cause}}"}).stack(),
+			query{"sum by (kafka_cluster, cause) (increase(" + chosen("broker_connection_closes_total") + "[$__rate_interval]))", "{{kafka_cluster}} {{cause}}"}).stack(),
 		panel{title: "All brokers", unit: "short", width: 24, height: 12,
 			about:   "Every broker, as the exporter says that sees it worst; 30 on a page.",
 			queries: []query{{health(), "{{kafka_cluster}} {{broker_id}}"}}}.timeline(verdicts...),

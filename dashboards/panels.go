@@ -30,6 +30,11 @@ func here(metric string, more ...string) string {
 	return "kafka_connection_" + metric + "{" + strings.Join(labels, ", ") + "}"
 }
 
+// chosen selects the chosen brokers.
+func chosen(metric string, more ...string) string {
+	return here(metric, append([]string{`broker_id=~"$broker"`}, more...)...)
+}
+
 // query is one query of a panel. Legend is Grafana's template of a series' name.
 type query struct{ expr, legend string }
 
