@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -105,10 +106,7 @@ func (a *album) keep(name string, shots []shot) {
 		return
 	}
 	text, err := json.Marshal(shots)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, name), text, 0o644)
-	}
-	if err != nil {
+	if err := errors.Join(err, os.MkdirAll(folder, 0o755), os.WriteFile(filepath.Join(folder, name), text, 0o644)); err != nil {
 		a.t.Error(err)
 	}
 }

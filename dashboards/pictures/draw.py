@@ -101,7 +101,8 @@ def draw_lines(ax, panel, results, span):
         for i, (n, times, values) in enumerate(lines):
             low = [base.get(t, 0) for t in times]
             high = [a + b for a, b in zip(low, values)]
-            ax.fill_between(times, low, high, step="post", color=line_color(panel, n, i), alpha=0.75, linewidth=0, label=n)
+            ax.fill_between(times, low, high, step="post", color=line_color(panel, n, i), alpha=0.75, linewidth=0,
+                            label=n if any(values) else None)
             base.update(zip(times, high))
     else:
         for i, (n, times, values) in enumerate(lines):
@@ -111,7 +112,7 @@ def draw_lines(ax, panel, results, span):
     ax.tick_params(axis="y", labelsize=6.5)
     ax.grid(axis="y", color=FAINT, linewidth=0.5)
     clock(ax, span)
-    if lines:
+    if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize=5.5, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False, handlelength=1)
 
 
@@ -160,7 +161,8 @@ def main(source, target, title):
         elif kind == "table":
             draw_table(fig.add_axes((x + 0.01, y + 0.3 / total, w - 0.02, h - 1.4 / total)), p, s["results"])
         else:
-            left = 0.085 if kind == "state-timeline" else 0.036
+            longest = max((len(n) for n, _, _ in series(p, s["results"])), default=0)
+            left = max(0.03, 0.0045 * longest) if kind == "state-timeline" else 0.036
             ax = fig.add_axes((x + left, y + 1.7 / total, w - left - 0.012, h - 3.0 / total))
             for side in ("top", "right", "left"):
                 ax.spines[side].set_visible(False)
