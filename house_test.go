@@ -1,6 +1,7 @@
 package main
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -112,6 +113,33 @@ func TestNoMutex(t *testing.T) {
 		}
 		if found := mutex.Find(text); found != nil {
 			t.Errorf("%s uses %s", name, found)
+		}
+	})
+}
+
+// TestSizes: a function fits on a screen, a file is about one thing, and nobody counts more than five parameters.
+func TestSizes(t *testing.T) {
+	const lines, fileLines, parameters = 50, 300, 5
+	eachGoFile(t, func(name string) {
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := files.File(file.Pos()).LineCount(); n > fileLines {
+			t.Errorf("%s has %d lines", name, n)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := files.Position(f.End()).Line - files.Position(f.Pos()).Line; n >= lines {
+				t.Errorf("%s: %s has %d lines", name, f.Name, n)
+			}
+			if n := f.Type.Params.NumFields(); n > parameters {
+				t.Errorf("%s: %s has %d parameters", name, f.Name, n)
+			}
 		}
 	})
 }

@@ -11,29 +11,19 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 )
 
-// TestBadInput: one line that names the thing, the right status, nothing started.
-func TestBadInput(t *testing.T) {
-	dir := t.TempDir()
-	file := func(name, content string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer busy.Close()
-	missing, empty := filepath.Join(dir, "missing"), file("empty", "")
+// badFiles are what the command lines of badInputs name.
+type badFiles struct{ missing, empty, web, busy string }
+
+type badInput struct {
+	name string
+	args []string
+	code int
+	says string
+}
+
+func badInputs(f badFiles) []badInput {
 	sasl := []string{"--sasl.mechanism=plain", "--sasl.username=u"}
-	for _, c := range []struct {
-		name string
-		args []string
-		code int
-		says string
-	}{
+	return []badInput{
 		{"no seed", []string{}, 2, "--kafka.seed"},
 		{"unknown flag", []string{"--kafka.sed=a"}, 2, "--kafka.sed"},
 		{"bad seeds, all of them", []string{"--kafka.seed=a:0,b:x"}, 2, `"b:x"`},
@@ -53,16 +43,37 @@ func TestBadInput(t *testing.T) {
 		{"unknown mechanism", []string{"--kafka.seed=a", "--sasl.mechanism=md5"}, 2, "SCRAM-SHA-512"},
 		{"no user", []string{"--kafka.seed=a", "--sasl.mechanism=plain"}, 2, "user"},
 		{"password as a flag", append([]string{"--kafka.seed=a", "--sasl.password=hunter2"}, sasl...), 2, "--sasl.password-file"},
-		{"missing password file", append([]string{"--kafka.seed=a", "--sasl.password-file=" + missing}, sasl...), 1, missing},
-		{"empty password file", append([]string{"--kafka.seed=a", "--sasl.password-file=" + empty}, sasl...), 1, empty},
-		{"missing CA file", []string{"--kafka.seed=a", "--tls", "--tls.ca-file=" + missing}, 1, missing},
-		{"empty CA file", []string{"--kafka.seed=a", "--tls", "--tls.ca-file=" + empty}, 1, empty},
-		{"missing web config", []string{"--kafka.seed=a", "--web.config.file=" + missing}, 1, missing},
-		{"bad web config", []string{"--kafka.seed=a", "--web.config.file=" + file("web.yml", "tls_server_config: {cert_file: x}")}, 1, "web.yml"},
-		{"busy port", []string{"--kafka.seed=a", "--web.listen-address=" + busy.Addr().String()}, 1, busy.Addr().String()},
+		{"missing password file", append([]string{"--kafka.seed=a", "--sasl.password-file=" + f.missing}, sasl...), 1, f.missing},
+		{"empty password file", append([]string{"--kafka.seed=a", "--sasl.password-file=" + f.empty}, sasl...), 1, f.empty},
+		{"missing CA file", []string{"--kafka.seed=a", "--tls", "--tls.ca-file=" + f.missing}, 1, f.missing},
+		{"empty CA file", []string{"--kafka.seed=a", "--tls", "--tls.ca-file=" + f.empty}, 1, f.empty},
+		{"missing web config", []string{"--kafka.seed=a", "--web.config.file=" + f.missing}, 1, f.missing},
+		{"bad web config", []string{"--kafka.seed=a", "--web.config.file=" + f.web}, 1, "web.yml"},
+		{"busy port", []string{"--kafka.seed=a", "--web.listen-address=" + f.busy}, 1, f.busy},
 		{"no address", []string{"--kafka.seed=a", "--web.listen-address=nowhere"}, 2, "nowhere"},
 		{"no systemd", []string{"--kafka.seed=a", "--web.systemd-socket"}, 1, "systemd"},
-	} {
+	}
+}
+
+// TestBadInput: one line that names the thing, the right status, nothing started.
+func TestBadInput(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	for _, c := range badInputs(badFiles{
+		missing: filepath.Join(dir, "missing"), empty: file("empty", ""),
+		web: file("web.yml", "tls_server_config: {cert_file: x}"), busy: busy.Addr().String(),
+	}) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, check := range []bool{false, true} {
 				args := c.args

@@ -93,20 +93,8 @@ func TestTLSRotation(t *testing.T) {
 	if err := s.Check(); err != nil {
 		t.Fatal(err)
 	}
-	present := func(want string) {
-		t.Helper()
-		peer, err := handshake(t, mustConfig(t, s, "b.test"), ca.server(t, "b.test"))
-		if err != nil || peer == nil || peer.Subject.CommonName != want {
-			t.Fatalf("the server got %v, %v", peer, err)
-		}
-	}
-	failures := func(ca, cert, key uint64) {
-		t.Helper()
-		got := s.Status()
-		if got[FileCA].Errors != ca || got[FileCert].Errors != cert || got[FileKey].Errors != key {
-			t.Fatalf("got %+v", got)
-		}
-	}
+	present := func(want string) { t.Helper(); wantPresented(t, s, ca, want) }
+	failures := func(ca, cert, key uint64) { t.Helper(); wantErrors(t, s, [3]uint64{ca, cert, key}) }
 	present("one.test")
 
 	cert2, key2 := ca.issue(t, "two.test")
@@ -134,6 +122,24 @@ func TestTLSRotation(t *testing.T) {
 	}
 	if got := strings.Join(told, " "); got != "cert- cert+ key- key+ ca-" {
 		t.Errorf("reported %q", got)
+	}
+}
+
+// wantPresented connects and asserts which certificate the server got.
+func wantPresented(t *testing.T, s *TLS, ca authority, want string) {
+	t.Helper()
+	peer, err := handshake(t, mustConfig(t, s, "b.test"), ca.server(t, "b.test"))
+	if err != nil || peer == nil || peer.Subject.CommonName != want {
+		t.Fatalf("the server got %v, %v", peer, err)
+	}
+}
+
+// wantErrors asserts how often each file could not be used.
+func wantErrors(t *testing.T, s *TLS, want [3]uint64) {
+	t.Helper()
+	got := s.Status()
+	if want != [3]uint64{got[FileCA].Errors, got[FileCert].Errors, got[FileKey].Errors} {
+		t.Fatalf("got %+v, want %v", got, want)
 	}
 }
 

@@ -64,53 +64,55 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// parseErrors are entries that are refused, and what the error must say.
+var parseErrors = []struct {
+	name   string
+	entry  string
+	secure Security
+	want   string
+}{
+	{"empty", "", Security{}, `"" is an empty entry`},
+	{"blank", "  ", Security{}, `"" is an empty entry`},
+	{"variable not set", "a,,b", Security{}, `"" is an empty entry`},
+	{"nothing but a comma", ",", Security{}, `"" is an empty entry`},
+	{"no host", ":9092", Security{}, `":9092" has no host`},
+	{"no host after scheme", "PLAINTEXT://", Security{}, `"PLAINTEXT://" has no host`},
+	{"empty port", "a:", Security{}, `"a:" has no port after the colon`},
+	{"port zero", "a:0", Security{}, `"a:0" has the port "0"`},
+	{"port too large", "a:65536", Security{}, `number from 1 to 65535`},
+	{"negative port", "a:-1", Security{}, `has the port "-1"`},
+	{"service name", "a:kafka", Security{}, `has the port "kafka"`},
+	{"path", "a:9092/x", Security{}, `has the port "9092/x"`},
+	{"path without port", "a/x", Security{}, `has '/' in the host`},
+	{"two ports", "a:1:2", Security{}, `neither host:port nor an IPv6 address`},
+	{"ambiguous", "::1:9092", Security{}, `write [::1]:9092 or [::1:9092]`},
+	{"open bracket", "[::1:9092", Security{}, `bracket that is not closed`},
+	{"bracketed name", "[a]:1", Security{}, `no IPv6 address, remove them`},
+	{"after bracket", "[::1]9092", Security{}, `after the bracket`},
+	{"bad zone", "fe80::1%a/b", Security{}, `has the zone "a/b"`},
+	{"short ipv4", "10.0.1:9092", Security{}, `is no IPv4 address`},
+	{"only a port", "9092", Security{}, `is no IPv4 address`},
+	{"any address", "0.0.0.0:9092", Security{}, `an address to listen on`},
+	{"any ipv6 address", "[::]:9092", Security{}, `an address to listen on`},
+	{"multicast", "224.0.0.1", Security{}, `multicast`},
+	{"semicolon", "a;b", Security{}, `separate seeds with commas`},
+	{"space", "a b", Security{}, `separate seeds with commas`},
+	{"only a dot", ".", Security{}, `empty part`},
+	{"two dots", "a..b", Security{}, `empty part`},
+	{"hyphen", "-a:1", Security{}, `hyphen`},
+	{"idn", "bücher.test", Security{}, `xn-- form`},
+	{"control", "a\x00b", Security{}, `"a\x00b" has '\x00' in the host`},
+	{"long label", strings.Repeat("a", 64), Security{}, `longer than the 63`},
+	{"long name", strings.Repeat("a.", 127) + "bc", Security{}, `longer than the 253`},
+	{"http", "http://a:1", Security{}, `unknown scheme "http", leave it out or use one of PLAINTEXT, SASL_PLAINTEXT, SASL_SSL, SSL`},
+	{"ssl without tls", "SSL://a", Security{}, `"SSL://a" contradicts the flags, which stand for PLAINTEXT://: add --tls, or change the scheme`},
+	{"plaintext with tls", "PLAINTEXT://a", Security{TLS: true}, `stand for SSL://: remove --tls,`},
+	{"ssl with sasl", "SSL://a", Security{SASL: true}, `stand for SASL_PLAINTEXT://: add --tls and remove --sasl.mechanism,`},
+	{"sasl missing", "SASL_SSL://a", Security{TLS: true}, `stand for SSL://: add --sasl.mechanism,`},
+}
+
 func TestParseErrors(t *testing.T) {
-	tests := []struct {
-		name   string
-		entry  string
-		secure Security
-		want   string
-	}{
-		{"empty", "", Security{}, `"" is an empty entry`},
-		{"blank", "  ", Security{}, `"" is an empty entry`},
-		{"variable not set", "a,,b", Security{}, `"" is an empty entry`},
-		{"nothing but a comma", ",", Security{}, `"" is an empty entry`},
-		{"no host", ":9092", Security{}, `":9092" has no host`},
-		{"no host after scheme", "PLAINTEXT://", Security{}, `"PLAINTEXT://" has no host`},
-		{"empty port", "a:", Security{}, `"a:" has no port after the colon`},
-		{"port zero", "a:0", Security{}, `"a:0" has the port "0"`},
-		{"port too large", "a:65536", Security{}, `number from 1 to 65535`},
-		{"negative port", "a:-1", Security{}, `has the port "-1"`},
-		{"service name", "a:kafka", Security{}, `has the port "kafka"`},
-		{"path", "a:9092/x", Security{}, `has the port "9092/x"`},
-		{"path without port", "a/x", Security{}, `has '/' in the host`},
-		{"two ports", "a:1:2", Security{}, `neither host:port nor an IPv6 address`},
-		{"ambiguous", "::1:9092", Security{}, `write [::1]:9092 or [::1:9092]`},
-		{"open bracket", "[::1:9092", Security{}, `bracket that is not closed`},
-		{"bracketed name", "[a]:1", Security{}, `no IPv6 address, remove them`},
-		{"after bracket", "[::1]9092", Security{}, `after the bracket`},
-		{"bad zone", "fe80::1%a/b", Security{}, `has the zone "a/b"`},
-		{"short ipv4", "10.0.1:9092", Security{}, `is no IPv4 address`},
-		{"only a port", "9092", Security{}, `is no IPv4 address`},
-		{"any address", "0.0.0.0:9092", Security{}, `an address to listen on`},
-		{"any ipv6 address", "[::]:9092", Security{}, `an address to listen on`},
-		{"multicast", "224.0.0.1", Security{}, `multicast`},
-		{"semicolon", "a;b", Security{}, `separate seeds with commas`},
-		{"space", "a b", Security{}, `separate seeds with commas`},
-		{"only a dot", ".", Security{}, `empty part`},
-		{"two dots", "a..b", Security{}, `empty part`},
-		{"hyphen", "-a:1", Security{}, `hyphen`},
-		{"idn", "bücher.test", Security{}, `xn-- form`},
-		{"control", "a\x00b", Security{}, `"a\x00b" has '\x00' in the host`},
-		{"long label", strings.Repeat("a", 64), Security{}, `longer than the 63`},
-		{"long name", strings.Repeat("a.", 127) + "bc", Security{}, `longer than the 253`},
-		{"http", "http://a:1", Security{}, `unknown scheme "http", leave it out or use one of PLAINTEXT, SASL_PLAINTEXT, SASL_SSL, SSL`},
-		{"ssl without tls", "SSL://a", Security{}, `"SSL://a" contradicts the flags, which stand for PLAINTEXT://: add --tls, or change the scheme`},
-		{"plaintext with tls", "PLAINTEXT://a", Security{TLS: true}, `stand for SSL://: remove --tls,`},
-		{"ssl with sasl", "SSL://a", Security{SASL: true}, `stand for SASL_PLAINTEXT://: add --tls and remove --sasl.mechanism,`},
-		{"sasl missing", "SASL_SSL://a", Security{TLS: true}, `stand for SSL://: add --sasl.mechanism,`},
-	}
-	for _, tt := range tests {
+	for _, tt := range parseErrors {
 		t.Run(tt.name, func(t *testing.T) {
 			list, err := Parse([]string{tt.entry}, tt.secure)
 			if err == nil {

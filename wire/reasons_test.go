@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -17,78 +16,6 @@ import (
 	"kafka_connection_exporter/wire"
 	"kafka_connection_exporter/wire/wiretest"
 )
-
-// stage is a dialer for real sockets and what a case needs to spoil something.
-type stage struct {
-	testing.TB
-	dialer  *wire.Dialer
-	peer    wire.Peer
-	cluster *wiretest.Cluster
-	ca      *wiretest.Authority
-}
-
-func newStage(t testing.TB) *stage {
-	cluster := wiretest.NewCluster("cluster-a")
-	cluster.Set(1, "127.0.0.1:9092")
-	return &stage{
-		TB: t, cluster: cluster, ca: wiretest.NewAuthority(),
-		peer: wire.Peer{Host: "127.0.0.1", NodeID: 1, ClusterID: "cluster-a"},
-		dialer: &wire.Dialer{
-			Timeout: time.Second, AttemptDelay: 50 * time.Millisecond, ClientID: "test", SoftwareVersion: "1.0",
-			Lookup: lookup(net.DefaultResolver),
-			DialAddress: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, "tcp", addr.String())
-			},
-		},
-	}
-}
-
-func lookup(r *net.Resolver) func(context.Context, string) ([]netip.Addr, error) {
-	return func(ctx context.Context, host string) ([]netip.Addr, error) { return r.LookupNetIP(ctx, "ip", host) }
-}
-
-// broker returns a good broker with id 1.
-func (s *stage) broker(versions wiretest.Versions) *wiretest.Broker {
-	return wiretest.NewBroker(1, s.cluster, versions)
-}
-
-func (s *stage) listen(handler func(net.Conn)) { s.peer.Port = wiretest.Listen(s, handler) }
-
-// says listens with a peer that answers with these bytes, whatever it is asked.
-func (s *stage) says(answer string) { s.listen(wiretest.Says([]byte(answer))) }
-
-// script listens with a broker that answers one kind of request in its own way.
-func (s *stage) script(versions wiretest.Versions, key kmsg.Key, script wiretest.Script) {
-	b := s.broker(versions)
-	b.On(key, script)
-	s.listen(b.Serve)
-}
-
-// secure listens with a good broker behind TLS, and trusts its authority.
-func (s *stage) secure(config *tls.Config) {
-	b := s.broker(wiretest.Common)
-	s.listen(func(conn net.Conn) { b.Serve(tls.Server(conn, config)) })
-	s.trust(s.ca, nil)
-}
-
-func (s *stage) trust(ca *wiretest.Authority, certs []tls.Certificate) {
-	s.dialer.TLS = func(host string) (*tls.Config, error) {
-		return &tls.Config{ServerName: host, RootCAs: ca.Pool(), Certificates: certs}, nil
-	}
-}
-
-func (s *stage) password(p string) {
-	s.dialer.SASL = func(context.Context, string) (sasl.Mechanism, error) {
-		return plain.Auth{User: "u", Pass: p}.AsMechanism(), nil
-	}
-}
-
-// good is a certificate for 127.0.0.1.
-func (s *stage) good() []tls.Certificate {
-	return []tls.Certificate{s.ca.Issue(time.Now().Add(time.Hour), "127.0.0.1")}
-}
-
-func silent(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.ErrSilence }
 
 // reasonCases provoke every reason over a real socket. invalid_address is the manager's: nothing is dialed for it.
 var reasonCases = []struct {
@@ -311,13 +238,6 @@ type otherMechanism struct{ sasl.Mechanism }
 
 func (otherMechanism) Name() string { return "GSSAPI" }
 
-func (s *stage) account(right, presented string, delay time.Duration) {
-	b := s.broker(wiretest.Common)
-	b.Require(wiretest.NewAccounts(right, delay, 0))
-	s.listen(b.Serve)
-	s.password(presented)
-}
-
 // TestCaseC30EveryReason provokes every reason over a real socket.
 // Done: every way to fail that we know, each over a real socket
 // Shows: the phase and the reason of each; every reason there is occurs
@@ -344,23 +264,4 @@ func TestCaseC30EveryReason(t *testing.T) {
 			t.Errorf("no case provokes %s", r)
 		}
 	}
-}
-
-// dialAndDescribe connects, sends one request and checks that nothing is left behind.
-func (s *stage) dialAndDescribe() error {
-	conn, trace, err := s.dialer.Dial(s.Context(), s.peer)
-	if err != nil {
-		if last := trace.Steps[len(trace.Steps)-1]; last.Err == nil {
-			s.Errorf("the trace does not show the failure: %+v", trace)
-		}
-		return err
-	}
-	defer func() { conn.Close(); <-conn.Ended() }()
-	if _, _, expires := conn.Expires(); expires {
-		<-time.After(10 * time.Millisecond)
-	}
-	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
-	defer cancel()
-	_, err = conn.Describe(ctx, nil)
-	return err
 }
