@@ -64,13 +64,13 @@ func failing(b *manager.Broker) *manager.Failure {
 	return nil
 }
 
-// addressVerdict says how dialing one address of a name went in the last attempt.
+// addressVerdict says how dialing one address of a name went when it was last tried.
 func addressVerdict(a *wire.AddressTrace) string {
 	switch {
-	case a.Err != nil:
-		return "failed"
 	case a.Connected:
 		return "connected"
+	case a.Err != nil, a.Doubtful:
+		return "failed"
 	case a.Tried:
 		return "abandoned"
 	}

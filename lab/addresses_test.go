@@ -60,6 +60,23 @@ func TestCaseC19FirstAddressDead(t *testing.T) {
 		is(1, ofBroker(1, "address_info", "address", c.stands[0].addr, "verdict", "connected")))
 }
 
+// TestCaseC19AddressThatServesNobody: TCP connects at the first address of a name, and that is all.
+// Done: a name whose first address hangs up and whose second one is good, as seed and as advertised host
+// Shows: both reachable after a failed attempt at most; `broker_address_info` has `failed` (or `abandoned`) for the first address and `connected` for the second
+func TestCaseC19AddressThatServesNobody(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1, wiretest.Common)
+	server := newNameServer(t)
+	zombie := newStand(t, "", wiretest.Hangup)
+	server.set("kafka.test", hostOf(zombie.addr), hostOf(c.stands[0].addr))
+	c.Set(1, "kafka.test:9092")
+	p := startEnv(t, server.env(), "--kafka.seed=kafka.test:9092")
+	p.wait(ready(1), seedWell("kafka.test:9092"),
+		is(1, ofBroker(1, "address_info", "address", c.stands[0].addr, "verdict", "connected")),
+		sums(1, "broker_address_info", "broker_id", "1", "address", zombie.addr),
+		absent("broker_address_info", "broker_id", "1", "address", zombie.addr, "verdict", "connected"))
+}
+
 // TestCaseC20TwoFamilies: a name has an address of either family, and only one of the two works.
 // Done: IPv6 refuses and IPv4 is good; the reverse; IPv6 swallows every SYN
 // Shows: the broker and the seed reachable in all three, and the bad address as `failed` or `abandoned` in `broker_address_info`

@@ -43,7 +43,7 @@ func newStand(t testing.TB, addr string, handler func(net.Conn)) *stand {
 // open listens, at the same address as ever.
 func (s *stand) open() {
 	s.Helper()
-	l, err := net.Listen("tcp", s.addr)
+	l, err := wiretest.ListenAgain(s.addr)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -115,6 +115,7 @@ func (t *target) onDialed(r dialResult) {
 // recordTrace keeps what a finished attempt or fresh handshake found out, and its verdict on accepting connections.
 func (t *target) recordTrace(r dialResult) {
 	t.now.Trace = r.trace
+	t.noteAddress(r)
 	for _, step := range r.trace.Steps {
 		if step.Err == nil && t.m.cfg.Observer.Phase != nil {
 			t.m.cfg.Observer.Phase(step.Phase, step.Duration)
@@ -166,6 +167,9 @@ func (t *target) failAttempt(err *wire.Error) {
 	}
 	t.now.ConsecutiveFailures++
 	t.answer(answer{target: t, err: err})
+	if t.conn != nil {
+		t.doubt(t.conn.Address.Addr())
+	}
 	t.disconnect(CauseError)
 	if t.isSeed() {
 		t.scheduleCheck()
@@ -207,6 +211,7 @@ func (t *target) onLost() {
 	if !t.proven {
 		err := wire.AsError(wire.PhaseRequest, conn.Err())
 		t.countFailure(err)
+		t.doubt(conn.Address.Addr())
 		t.failAttempt(err)
 		return
 	}

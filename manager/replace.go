@@ -60,7 +60,7 @@ func (t *target) move(host string, port int) {
 	if t.moves > 1 {
 		t.restUntil = t.movedAt.Add(backoff(t.m.cfg.BackoffBase, t.m.cfg.BackoffMax, t.moves-1, t.m.random()))
 	}
-	t.peer.Host, t.peer.Port = host, port
+	t.peer.Host, t.peer.Port, t.peer.Doubtful = host, port, nil
 	t.now.Host, t.now.Port = host, port
 	t.epoch++
 	t.losses = 0

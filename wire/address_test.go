@@ -1,12 +1,16 @@
 package wire_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"kafka_connection_exporter/wire"
+	"kafka_connection_exporter/wire/wiretest"
 )
 
 // TestNamesThatLeadNowhere: 0.0.0.0 and ::, with which name servers block a name, would reach our own loopback: a false "up".
@@ -57,4 +61,59 @@ func TestNameWithManyAddresses(t *testing.T) {
 		<-conn.Ended()
 		n.Wait()
 	})
+}
+
+// TestDoubtfulAddresses: they are dialed when the others have failed or have had half of the time, so that none wins because it is
+// the nearest.
+func TestDoubtfulAddresses(t *testing.T) {
+	const first, second = "10.0.0.1", "10.0.0.2"
+	for _, c := range []struct {
+		name     string
+		doubtful []string
+		spoil    func(n *wiretest.Network, d *wire.Dialer)
+		want     string
+		after    time.Duration
+	}{
+		{"none", nil, nil, first, 0},
+		{"the first", []string{first}, nil, second, 0},
+		{"both, the first most recently", []string{second, first}, nil, second, 0},
+		{"the second, and the first refuses", []string{second}, func(n *wiretest.Network, _ *wire.Dialer) { n.Refuse(first + ":9092") }, second, 0},
+		{"the second, and the first swallows all", []string{second}, func(n *wiretest.Network, _ *wire.Dialer) { n.Blackhole(first + ":9092") }, second, 5 * time.Second},
+		{"the second, and the first is far away", []string{second}, func(_ *wiretest.Network, d *wire.Dialer) {
+			dial := d.DialAddress
+			d.DialAddress = func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+				if addr.Addr().String() == first {
+					time.Sleep(time.Second)
+				}
+				return dial(ctx, addr)
+			}
+		}, first, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, d := pipes()
+				n.Name("kafka", first, second)
+				for _, addr := range []string{first, second} {
+					n.Listen(addr+":9092", wiretest.NewBroker(1, wiretest.NewCluster("c"), wiretest.Common).Serve)
+				}
+				if c.spoil != nil {
+					c.spoil(n, d)
+				}
+				peer := wire.Peer{Host: "kafka", Port: 9092, NodeID: -1}
+				for _, addr := range c.doubtful {
+					peer.Doubtful = append(peer.Doubtful, netip.MustParseAddr(addr))
+				}
+				conn, trace, err := d.Dial(t.Context(), peer)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := trace.Duration(); got != c.after || trace.Reached().String() != c.want {
+					t.Errorf("connected to %s after %s, want %s after %s", trace.Reached(), got, c.want, c.after)
+				}
+				conn.Close()
+				<-conn.Ended()
+				n.Wait()
+			})
+		})
+	}
 }

@@ -18,6 +18,10 @@ type Peer struct {
 	Port      int
 	NodeID    int32  // -1 for a seed, which has no id
 	ClusterID string // empty while unknown
+
+	// Doubtful are addresses of Host where attempts failed after TCP had connected, the longest ago first. They are tried when
+	// the others have failed, or have had half of the time: such an address wins every race and helps nobody.
+	Doubtful []netip.Addr
 }
 
 // String returns host:port.
@@ -124,7 +128,7 @@ func (a *attempt) resolve(ctx context.Context) error {
 	if len(addrs) == 0 {
 		return because(ReasonDNSNotFound, "the name %q has no address", a.peer.Host)
 	}
-	if a.addrs = interleave(slices.DeleteFunc(slices.Clone(addrs), nowhere)); len(a.addrs) == 0 {
+	if a.addrs = last(interleave(slices.DeleteFunc(slices.Clone(addrs), nowhere)), a.peer.Doubtful); len(a.addrs) == 0 {
 		return because(ReasonInvalidAddress, "%q leads to %s, which is our own host to a client; a name server that blocks a name answers so", a.peer.Host, addrs[0])
 	}
 	return nil
@@ -135,7 +139,11 @@ func nowhere(addr netip.Addr) bool { return addr.Unmap().WithZone("").IsUnspecif
 
 func (a *attempt) dial(ctx context.Context) error {
 	var err error
-	a.raw, a.address, a.trace.Addresses, err = a.dialer.race(ctx, a.addrs, uint16(a.peer.Port))
+	for _, addr := range a.addrs {
+		a.trace.Addresses = append(a.trace.Addresses,
+			AddressTrace{Addr: netip.AddrPortFrom(addr, uint16(a.peer.Port)), Doubtful: slices.Contains(a.peer.Doubtful, addr)})
+	}
+	a.raw, a.address, err = a.dialer.race(ctx, a.trace.Addresses)
 	return err
 }
 

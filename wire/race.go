@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -34,27 +35,34 @@ func interleave(addrs []netip.Addr) []netip.Addr {
 	return mixed
 }
 
+// last moves the doubtful addresses to the end, in their order.
+func last(addrs, doubtful []netip.Addr) []netip.Addr {
+	slices.SortStableFunc(addrs, func(a, b netip.Addr) int {
+		return slices.Index(doubtful, a) - slices.Index(doubtful, b) // -1: not doubtful
+	})
+	return addrs
+}
+
 // race dials the addresses one after the other, each with a head start of AttemptDelay over the next, a failure starting
-// the next at once. The first connection wins; the others are cancelled, and race waits for them, so that no socket is
-// left. The error is the last address' own when all failed, or a time-out.
-func (d *Dialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, netip.AddrPort, []AddressTrace, error) {
-	r := &race{dialer: d, outcomes: make(chan outcome, len(addrs))}
-	for _, addr := range addrs {
-		r.traces = append(r.traces, AddressTrace{Addr: netip.AddrPortFrom(addr, port)})
-	}
+// the next at once; before the doubtful ones the others must have failed, or have had half of the time. The first connection
+// wins; the others are cancelled, and race waits for them, so that no socket is left. It notes in addrs how each went. The error
+// is the last address' own when all failed, or a time-out.
+func (d *Dialer) race(ctx context.Context, addrs []AddressTrace) (net.Conn, netip.AddrPort, error) {
+	r := &race{dialer: d, delay: d.attemptDelay(ctx, len(addrs)), traces: addrs, outcomes: make(chan outcome, len(addrs))}
 	ctx, cancel := context.WithCancel(ctx)
 	winner, err := r.run(ctx)
 	cancel()
 	r.reap()
 	if err != nil {
-		return nil, netip.AddrPort{}, r.traces, err
+		return nil, netip.AddrPort{}, err
 	}
-	r.traces[winner.index].Connected = true
-	return winner.conn, r.traces[winner.index].Addr, r.traces, nil
+	addrs[winner.index].Connected = true
+	return winner.conn, addrs[winner.index].Addr, nil
 }
 
 type race struct {
 	dialer   *Dialer
+	delay    time.Duration
 	traces   []AddressTrace
 	outcomes chan outcome // has room for all
 	started  int
@@ -69,9 +77,8 @@ type outcome struct {
 
 func (r *race) run(ctx context.Context) (outcome, error) {
 	var lastErr error
-	delay := r.delay(ctx)
 	r.start(ctx)
-	timer := time.NewTimer(delay)
+	timer := time.NewTimer(r.headStart(ctx))
 	defer timer.Stop()
 	for r.running > 0 {
 		select {
@@ -83,9 +90,12 @@ func (r *race) run(ctx context.Context) (outcome, error) {
 			}
 			lastErr = done.err
 			r.traces[done.index].Err = AsError(PhaseDial, done.err)
+			if r.running > 0 && r.nextIsDoubtful() {
+				continue
+			}
 		}
 		r.start(ctx)
-		timer.Reset(delay)
+		timer.Reset(r.headStart(ctx))
 	}
 	if lastErr == nil { // the time was over before the first attempt
 		lastErr = context.Cause(ctx)
@@ -96,11 +106,25 @@ func (r *race) run(ctx context.Context) (outcome, error) {
 	return outcome{}, lastErr
 }
 
-// delay is the head start: shorter than AttemptDelay for a name with so many addresses that the last would not get its turn.
-func (r *race) delay(ctx context.Context) time.Duration {
-	delay := r.dialer.AttemptDelay
+// nextIsDoubtful says whether the addresses that are not doubtful have all been started.
+func (r *race) nextIsDoubtful() bool {
+	return 0 < r.started && r.started < len(r.traces) && r.traces[r.started].Doubtful && !r.traces[r.started-1].Doubtful
+}
+
+// headStart is how much later than the last address the next one is dialed: r.delay, and for the first that is doubtful half of
+// what is left.
+func (r *race) headStart(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok && r.nextIsDoubtful() {
+		return max(r.delay, time.Until(deadline)/2)
+	}
+	return r.delay
+}
+
+// attemptDelay is AttemptDelay, or less for a name with so many addresses that the last would not get its turn.
+func (d *Dialer) attemptDelay(ctx context.Context, addrs int) time.Duration {
+	delay := d.AttemptDelay
 	if deadline, ok := ctx.Deadline(); ok {
-		delay = min(delay, time.Until(deadline)/time.Duration(len(r.traces)+1))
+		delay = min(delay, time.Until(deadline)/time.Duration(addrs+1))
 	}
 	return max(delay, time.Millisecond)
 }

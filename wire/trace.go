@@ -25,7 +25,18 @@ type AddressTrace struct {
 	Addr      netip.AddrPort
 	Tried     bool
 	Connected bool   // the one that is used
+	Doubtful  bool   // an earlier attempt connected to it and failed then
 	Err       *Error // nil if it was not tried, connected, or was abandoned for a faster one
+}
+
+// Reached returns the address that the attempt was connected to, or the zero value.
+func (t Trace) Reached() netip.Addr {
+	for _, a := range t.Addresses {
+		if a.Connected {
+			return a.Addr.Addr()
+		}
+	}
+	return netip.Addr{}
 }
 
 // Duration is the time from the start of the first to the end of the last phase.

@@ -104,6 +104,26 @@ func BlackholePort(t testing.TB) int {
 	return addr.(*net.TCPAddr).Port
 }
 
+// ListenAgain listens at an address where a listener has just been closed. A process that is being started has a copy of all our
+// sockets: Linux closes it some time after it has let us go on (begin_new_exec), and until then the address is in use.
+func ListenAgain(addr string) (net.Listener, error) {
+	patience := time.After(execTime)
+	for {
+		l, err := net.Listen("tcp", addr)
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return l, err
+		}
+		select {
+		case <-patience:
+			return nil, err
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// execTime is far more than the start of a process takes.
+const execTime = 2 * time.Second
+
 // fillTime is far more than a connection on loopback takes.
 const fillTime = time.Second
 
@@ -111,7 +131,7 @@ const fillTime = time.Second
 // frees it before the test ends. The net package cannot choose the length of the queue, but to listen again changes it.
 func Blackhole(t testing.TB, addr string) (at net.Addr, free func()) {
 	t.Helper()
-	l, err := net.Listen("tcp", addr)
+	l, err := ListenAgain(addr)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,72 @@
+package manager
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"kafka_connection_exporter/wire/wiretest"
+)
+
+// badAddresses are peers that accept TCP and are of no use.
+var badAddresses = map[string]func(net.Conn){
+	"hangs up": wiretest.Hangup, "is silent": wiretest.Tarpit, "speaks HTTP": wiretest.Says([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")),
+}
+
+// TestCaseC19BadAddressThatAccepts: an address where TCP connects and nothing else works is tried last from then on.
+// Done: two of the three addresses of a name, which come first, accept and hang up, are silent, or speak HTTP
+// Shows: the seed and the broker reachable after an attempt for each bad address, and from then on without another failure
+func TestCaseC19BadAddressThatAccepts(t *testing.T) {
+	for does, bad := range badAddresses {
+		t.Run(does, func(t *testing.T) {
+			inWorld(t, 1, func(w *world) {
+				w.cfg.HandshakeInterval = 10 * time.Second
+				w.net.Name("b1", "10.0.1.1", "10.0.1.2", "10.0.0.1")
+				w.net.Listen("10.0.1.1:9092", bad)
+				w.net.Listen("10.0.1.2:9092", bad)
+				w.start()
+				w.after(30 * time.Second)
+				w.wantReady(1)
+				before := w.broker(1)
+				if s := w.seed("b1:9092"); s.Reachable != VerdictGood {
+					t.Errorf("the seed: %+v", s.Failure)
+				}
+				w.net.Cut(address(1))
+				w.after(10 * time.Minute)
+				w.wantReady(1)
+				if b := w.broker(1); b.Accepts != VerdictGood || b.PhaseFailures != before.PhaseFailures {
+					t.Errorf("accepts %v, failed attempts %v, before %v", b.Accepts, b.PhaseFailures, before.PhaseFailures)
+				}
+			})
+		})
+	}
+}
+
+// TestDoubtIsForgotten: an address that was bad serves again when the others do not, and one that the name lost is no longer known.
+func TestDoubtIsForgotten(t *testing.T) {
+	inWorld(t, 1, func(w *world) {
+		wantGood := func() {
+			t.Helper()
+			if b := w.broker(1); b.Reachable != VerdictGood || b.OpenConnections != 1 {
+				t.Errorf("%d connections, failing with %+v", b.OpenConnections, b.Failure)
+			}
+		}
+		w.net.Name("b1", "10.0.1.1", "10.0.0.1")
+		w.net.Listen("10.0.1.1:9092", wiretest.Hangup)
+		w.start()
+		w.after(10 * time.Second)
+		w.wantReady(1)
+		w.net.Listen("10.0.1.1:9092", w.brokers[1].Serve)
+		w.net.Listen(address(1), wiretest.Hangup)
+		w.net.Cut(address(1))
+		w.after(10 * time.Second)
+		wantGood()
+		w.net.Name("b1", "10.0.1.1")
+		w.net.Cut("10.0.1.1:9092")
+		w.after(10 * time.Second)
+		wantGood()
+		if doubtful := w.m.index.Load().byID[1].peer.Doubtful; len(doubtful) > 0 {
+			t.Errorf("still doubtful: %v", doubtful)
+		}
+	})
+}
