@@ -50,7 +50,7 @@ func (t *target) forbidden() *wire.Error {
 			Err: fmt.Errorf("the broker advertises %q, which must not be dialed; set advertised.listeners", t.peer.String())}
 	}
 	if t.dialer.SASL != nil {
-		return t.m.gate.refusal()
+		return t.m.gate.refusal(t.name)
 	}
 	return nil
 }
@@ -177,16 +177,16 @@ func (t *target) failAttempt(err *wire.Error) {
 	t.wait(backoff(t.m.cfg.BackoffBase, t.m.cfg.BackoffMax, t.now.ConsecutiveFailures, t.m.random()))
 }
 
-// foundOutNothing is about a seed that was well when last asked, and now is not asked, because a broker has rejected the credentials
+// foundOutNothing is about a seed that was well when last asked, and now is not asked, because others have rejected the credentials
 // or because we have no file descriptor left: there is no reason to say anything else of it. A broker without its connection
 // cannot be used, whyever.
 func (t *target) foundOutNothing(err *wire.Error) bool {
-	return t.isSeed() && t.now.Reachable == VerdictGood && (errors.Is(err, errHeldBack) || err.Ours())
+	return t.isSeed() && t.now.Reachable == VerdictGood && (errors.Is(err, errAllHeldBack) || err.Ours())
 }
 
 // wait enters StateBackoff for d, or for as long as the credentials are held back.
 func (t *target) wait(d time.Duration) {
-	if held := t.m.gate.heldFor(); t.dialer.SASL != nil && held > d {
+	if held := t.m.gate.heldFor(t.name); t.dialer.SASL != nil && held > d {
 		d = held + jitter(t.m.cfg.BackoffMax, 0, 1, t.m.random())
 	}
 	t.setState(StateBackoff)

@@ -20,9 +20,10 @@ const (
 )
 
 // gate keeps one wrong password from locking an account. All SASL exchanges of a cluster take turns: one at a time until
-// one has succeeded, two after that. A definite rejection ends all attempts for the retry interval, or until the
-// credentials change; then one tries again. So a rejection costs at most two attempts per interval, however many brokers
-// there are. run owns the state; everybody may read what is held back.
+// one has succeeded, two after that. A definite rejection holds all back for the retry interval, or until the credentials change;
+// then one tries again. Where others have accepted the same credentials, the first rejection holds back only who rejected, for that
+// broker may be the one that is wrong; the second in the interval holds back all. So a rejection costs at most two attempts per
+// interval, however many brokers there are. run owns the state; everybody may read what is held back.
 type gate struct {
 	interval time.Duration
 	version  func() string // changes with the credentials
@@ -33,23 +34,34 @@ type gate struct {
 	held     atomic.Pointer[hold]
 
 	// Owned by run.
-	proven  bool // the last finished exchange was accepted
-	running int
+	proven  bool // somebody has accepted the credentials, and since then not two have rejected them
+	running []*exchange
 	waiting []*exchange
 }
 
-// hold is why and for how long nobody may authenticate.
+// hold is who may not authenticate, for how long, and why.
 type hold struct {
 	until   time.Time
 	err     error
-	version string // of the rejected credentials
+	version string   // of the rejected credentials
+	who     []string // names and addresses of targets; nil: all
+}
+
+func (h *hold) active() bool { return h != nil && time.Now().Before(h.until) }
+
+// covers says whether it is about any of these. A seed and a broker at the same address are the same to it.
+func (h *hold) covers(who ...string) bool { return h.active() && (h.who == nil || overlap(h.who, who)) }
+
+func overlap(a, b []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
 // exchange is one caller's wish to authenticate.
 type exchange struct {
 	granted chan error // has room for the one answer
+	who     []string   // the target's name, and the address that it is connected to
+	urgent  bool       // a session that ends
 	version string     // of the credentials, when it asked
-	counted bool       // the owner's: it is among the running ones
 }
 
 // departure tells the owner what became of an exchange.
@@ -67,7 +79,10 @@ const (
 	slow                          // it still runs, and takes long
 )
 
-var errHeldBack = errors.New("authentication is held back")
+var (
+	errHeldBack    = errors.New("authentication is held back")
+	errAllHeldBack = fmt.Errorf("%w from all brokers", errHeldBack)
+)
 
 func newGate(interval time.Duration, version func() string) *gate {
 	if version == nil {
@@ -77,28 +92,40 @@ func newGate(interval time.Duration, version func() string) *gate {
 		reopened: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
-// refusal returns why no attempt may start now, or nil.
-func (g *gate) refusal() *wire.Error {
+// refusal returns why these may not start an attempt now, or nil.
+func (g *gate) refusal(who ...string) *wire.Error {
 	h := g.held.Load()
-	if h == nil || !time.Now().Before(h.until) {
+	if !h.covers(who...) {
 		return nil
+	}
+	held := errHeldBack
+	if h.who == nil {
+		held = errAllHeldBack
 	}
 	return &wire.Error{Phase: wire.PhaseSASL, Reason: wire.ReasonCredentialsRejected,
 		Err: fmt.Errorf("%w until %s, so that the account is not locked, or until the credential file changes: %w",
-			errHeldBack, h.until.UTC().Format(time.RFC3339), h.err)}
+			held, h.until.UTC().Format(time.RFC3339), h.err)}
 }
 
-// heldFor returns how long no attempt may start.
-func (g *gate) heldFor() time.Duration {
-	if h := g.held.Load(); h != nil {
+// heldFor returns how long the target of this name may start no attempt.
+func (g *gate) heldFor(name string) time.Duration {
+	if h := g.held.Load(); h.covers(name) {
 		return time.Until(h.until)
 	}
 	return 0
 }
 
+// turnOf returns what a target asks for its turn: see wire.Dialer.Turn.
+func (g *gate) turnOf(name string) func(context.Context, *wire.Conn) (func(error), error) {
+	return func(ctx context.Context, conn *wire.Conn) (func(error), error) {
+		_, _, ends := conn.Expires()
+		return g.turn(ctx, &exchange{who: []string{name, conn.Address.String()}, urgent: ends})
+	}
+}
+
 // turn waits for the right to authenticate. The caller reports the outcome exactly once through done.
-func (g *gate) turn(ctx context.Context) (done func(error), err error) {
-	x := &exchange{granted: make(chan error, 1), version: g.version()}
+func (g *gate) turn(ctx context.Context, x *exchange) (done func(error), err error) {
+	x.granted, x.version = make(chan error, 1), g.version()
 	select {
 	case g.enter <- x:
 	case <-g.ended:
@@ -140,7 +167,7 @@ func (g *gate) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case x := <-g.enter:
-			g.waiting = append(g.waiting, x)
+			g.await(x)
 		case d := <-g.leave:
 			g.onDeparture(d)
 		case <-poll.C:
@@ -149,23 +176,49 @@ func (g *gate) run(ctx context.Context) {
 	}
 }
 
-// admit answers those who wait: a refusal to all, or a turn to as many as may run.
-func (g *gate) admit() {
-	limit := 1
-	if g.proven {
-		limit = 2
+// await puts x in the queue. Sessions that end go first: they have been accepted before, and have no time to lose.
+func (g *gate) await(x *exchange) {
+	i := slices.IndexFunc(g.waiting, func(other *exchange) bool { return !other.urgent })
+	if !x.urgent || i < 0 {
+		i = len(g.waiting)
 	}
-	refusal := g.refusal()
-	for len(g.waiting) > 0 && (refusal != nil || g.running < limit) {
-		x := g.waiting[0]
-		g.waiting = g.waiting[1:]
-		if refusal != nil {
+	g.waiting = slices.Insert(g.waiting, i, x)
+}
+
+// admit answers those who wait: a refusal to those who are held back, or a turn to as many as may run, one at an address.
+func (g *gate) admit() {
+	g.waiting = slices.DeleteFunc(g.waiting, func(x *exchange) bool {
+		if refusal := g.refusal(x.who...); refusal != nil {
+			g.extend(x.who)
 			x.granted <- refusal
-			continue
+			return true
 		}
-		x.counted = true
-		g.running++
+		busy := slices.ContainsFunc(g.running, func(other *exchange) bool { return overlap(other.who, x.who) })
+		if busy || len(g.running) >= g.limit() {
+			return false
+		}
+		g.running = append(g.running, x)
 		x.granted <- nil
+		return true
+	})
+}
+
+// limit is how many may run: each may be rejected, and two rejections per interval is all that there may be.
+func (g *gate) limit() int {
+	if !g.proven || g.held.Load().active() {
+		return 1
+	}
+	return 2
+}
+
+// extend adds the other names of those who are held back to the hold, so that they do not even dial.
+func (g *gate) extend(who []string) {
+	h := g.held.Load()
+	more := slices.DeleteFunc(slices.Clone(who), func(s string) bool { return slices.Contains(h.who, s) })
+	if h.who != nil && len(more) > 0 {
+		wider := *h
+		wider.who = slices.Concat(h.who, more)
+		g.held.Store(&wider)
 	}
 }
 
@@ -173,11 +226,9 @@ func (g *gate) onDeparture(d departure) {
 	if d.kind == slow && !g.proven {
 		return // one at a time, however slow, while nobody knows whether the credentials are good
 	}
-	g.waiting = slices.DeleteFunc(g.waiting, func(x *exchange) bool { return x == d.of })
-	if d.of.counted {
-		d.of.counted = false
-		g.running--
-	}
+	is := func(x *exchange) bool { return x == d.of }
+	g.waiting = slices.DeleteFunc(g.waiting, is)
+	g.running = slices.DeleteFunc(g.running, is)
 	if d.kind != finished {
 		return
 	}
@@ -185,11 +236,23 @@ func (g *gate) onDeparture(d departure) {
 	switch {
 	case d.err == nil:
 		g.proven = true
-		g.held.Store(nil)
+		if h := g.held.Load(); h.covers(d.of.who...) {
+			g.held.Store(nil)
+		}
 	case errors.As(d.err, &typed) && typed.Reason == wire.ReasonCredentialsRejected:
-		g.proven = false
-		g.held.Store(&hold{time.Now().Add(g.interval), d.err, d.of.version})
+		g.reject(d)
 	}
+}
+
+// reject holds back whoever has rejected the credentials, or all.
+func (g *gate) reject(d departure) {
+	h := &hold{until: time.Now().Add(g.interval), err: d.err, version: d.of.version}
+	before := g.held.Load()
+	g.proven = g.proven && (!before.active() || before.covers(d.of.who...))
+	if g.proven {
+		h.who = d.of.who
+	}
+	g.held.Store(h)
 }
 
 // lookForChange lifts the hold if the credentials have changed since they were rejected.

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"kafka_connection_exporter/wire"
@@ -123,15 +124,15 @@ func (t *target) onRenewed(r renewResult) {
 	switch {
 	case err == nil:
 		t.scheduleRenewal()
-	case err.Reason == wire.ReasonTokenUnavailable && t.sessionLeft() > lastChance:
+	case (err.Reason == wire.ReasonTokenUnavailable || errors.Is(err, errHeldBack)) && t.sessionLeft() > lastChance:
 		t.renewAt.Reset(t.sessionLeft() / 2)
 	default:
 		t.reconnect(CauseReauthentication)
 	}
 }
 
-// lastChance is what must be left of a session for another try at a token: a token endpoint that fails for a moment is no
-// reason to give up a good connection.
+// lastChance is what must be left of a session for another try: a token endpoint that fails for a moment, or credentials that
+// others have rejected, are no reason to give up a good connection.
 const lastChance = time.Second
 
 func (t *target) sessionLeft() time.Duration {

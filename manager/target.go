@@ -87,7 +87,7 @@ func newTarget(m *Manager, kind, key string, peer wire.Peer) *target {
 	t.now.ID, t.now.Host, t.now.Port = peer.NodeID, peer.Host, peer.Port
 	t.now.StateChanges[StateIdle] = 1
 	t.dialer.DialAddress = countSockets(m.cfg.Dialer.DialAddress, &t.open)
-	t.dialer.Turn = m.gate.turn
+	t.dialer.Turn = m.gate.turnOf(t.name)
 	t.publish()
 	return t
 }

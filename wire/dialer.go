@@ -40,8 +40,9 @@ type Dialer struct {
 	TLS         func(host string) (*tls.Config, error)                         // nil: plaintext
 	SASL        func(ctx context.Context, host string) (sasl.Mechanism, error) // nil: no authentication
 
-	// Turn is asked before every SASL exchange, may wait or refuse, and is told the outcome once. nil: always at once.
-	Turn func(ctx context.Context) (done func(error), err error)
+	// Turn is asked before every SASL exchange on a connection, may wait or refuse, and is told the outcome once. nil: always
+	// at once.
+	Turn func(ctx context.Context, c *Conn) (done func(error), err error)
 }
 
 // Dial takes a connection through its phases. It returns the trace in any case, and either a usable connection or an

@@ -33,7 +33,7 @@ func (d *Dialer) login(ctx context.Context, c *Conn, open line) error {
 	}
 	done := func(error) {}
 	if d.Turn != nil {
-		if done, err = d.Turn(ctx); err != nil {
+		if done, err = d.Turn(ctx, c); err != nil {
 			return err
 		}
 	}
