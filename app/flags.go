@@ -125,7 +125,7 @@ func (o *options) saslFlags(a *kingpin.Application) {
 	a.Flag("sasl.mechanism", "Authenticate by "+strings.Join(security.Mechanisms(), ", ")+".").StringVar(&s.Mechanism)
 	a.Flag("sasl.username", "User of PLAIN and SCRAM.").StringVar(&s.Username)
 	a.Flag("sasl.password-file", "File with the password of PLAIN and SCRAM. This file and all others with secrets are read again for every new connection. Instead of it: the variable "+passwordVariable+".").StringVar(&f.password)
-	a.Flag("sasl.retry-interval", "After the credentials were rejected, time between two attempts, of the whole cluster unless other brokers accept them, unless the credential file changes.").Default("5m").DurationVar(&s.RetryInterval)
+	a.Flag("sasl.retry-interval", "After the credentials were rejected, time between two attempts of the whole cluster, or of that broker alone if others accept them. A change of the credential file ends it.").Default("5m").DurationVar(&s.RetryInterval)
 	a.Flag("sasl.oauth.token-file", "OAUTHBEARER: file with a token that something else keeps fresh. Instead of it: the variable "+tokenVariable+".").StringVar(&f.token)
 	a.Flag("sasl.oauth.token-url", "OAUTHBEARER: endpoint that hands out tokens for client credentials.").StringVar(&s.OAuth.TokenURL)
 	a.Flag("sasl.oauth.client-id", "OAUTHBEARER: client id at the token endpoint.").StringVar(&s.OAuth.ClientID)

@@ -35,7 +35,9 @@ func (m *Manager) apply(view wire.View, from *target) {
 		}
 		m.applyBroker(b, view.KnowsFenced)
 	}
-	maps.DeleteFunc(m.retired, func(id int32, _ bool) bool { return !listed[id] })
+	if view.KnowsFenced { // another list leaves out who is fenced, too
+		maps.DeleteFunc(m.retired, func(id int32, _ bool) bool { return !listed[id] })
+	}
 	for id, t := range m.brokers {
 		if !listed[id] {
 			m.leave(t)
@@ -74,19 +76,12 @@ func (m *Manager) applyBroker(b wire.BrokerInfo, knowsFenced bool) {
 		m.start(t)
 	}
 	m.noteLoopback(t, b)
-	fenced := VerdictUnknown
-	if knowsFenced {
-		fenced = VerdictGood
-		if b.Fenced {
-			fenced = VerdictBad
-		}
-	}
 	if b.Fenced {
 		m.leave(t)
 	} else {
 		delete(m.absent, b.ID)
 	}
-	t.do(func() { t.update(b, fenced) })
+	t.do(func() { t.update(b, knowsFenced) })
 }
 
 // noteLoopback reports a broker whose advertised address leads every client to the client's own host, once per address. Where
@@ -110,17 +105,9 @@ func isLoopback(host string) bool {
 }
 
 // update is what the metadata says about a broker, told to its owner.
-func (t *target) update(b wire.BrokerInfo, fenced Verdict) {
+func (t *target) update(b wire.BrokerInfo, knowsFenced bool) {
 	t.now.Rack = b.Rack
-	if before := t.now.Fenced; before != fenced {
-		t.now.Fenced = fenced
-		switch {
-		case fenced == VerdictBad:
-			t.emit(EventFenced, nil)
-		case before == VerdictBad:
-			t.emit(EventUnfenced, nil)
-		}
-	}
+	t.noteFenced(b.Fenced, knowsFenced)
 	if !t.now.InMetadata && !b.Fenced {
 		t.emit(EventBrokerReturned, nil)
 	} else if t.now.InMetadata && b.Fenced {
@@ -131,6 +118,24 @@ func (t *target) update(b wire.BrokerInfo, fenced Verdict) {
 	t.move(b.Host, b.Port)
 	if moved {
 		t.emit(EventBrokerMoved, nil)
+	}
+}
+
+// noteFenced keeps what is known of the fencing. A list that cannot name fenced brokers names only those that are not, and teaches
+// nothing about a broker of which nothing is known.
+func (t *target) noteFenced(fenced, knowsFenced bool) {
+	before := t.now.Fenced
+	switch {
+	case fenced:
+		t.now.Fenced = VerdictBad
+		if before != VerdictBad {
+			t.emit(EventFenced, nil)
+		}
+	case knowsFenced || before != VerdictUnknown:
+		t.now.Fenced = VerdictGood
+		if before == VerdictBad {
+			t.emit(EventUnfenced, nil)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -209,5 +210,66 @@ func TestViewsThatDisagree(t *testing.T) {
 		if n := len(w.m.Snapshot().Brokers); n != 3 {
 			t.Errorf("%d brokers", n)
 		}
+	})
+}
+
+// TestOldBrokersNameNobodyFenced: while a cluster is upgraded, some of its brokers cannot name fenced brokers. What they leave out
+// is not gone, and what others have told is not forgotten.
+func TestOldBrokersNameNobodyFenced(t *testing.T) {
+	inWorld(t, 0, func(w *world) {
+		for id, versions := range []wiretest.Versions{wiretest.Modern, wiretest.Common, wiretest.Modern, wiretest.Common} {
+			w.addBroker(int32(id+1), versions)
+		}
+		w.cluster.SetMember(4, wiretest.Member{Host: "b4", Port: 9092, Fenced: true})
+		w.cfg.Retention, w.cfg.RefreshInterval = 3*time.Minute, 5*time.Second
+		w.start()
+		for range 200 {
+			w.after(3 * time.Second)
+			for _, b := range w.m.Snapshot().Brokers {
+				if want := map[bool]Verdict{true: VerdictBad, false: VerdictGood}[b.ID == 4]; b.Fenced != want {
+					t.Fatalf("broker %d: fenced %v, want %v", b.ID, b.Fenced, want)
+				}
+			}
+		}
+		if added, n := w.events.count(EventBrokerAdded, "broker 4"), len(w.m.Snapshot().Brokers); added != 1 || n != 3 {
+			t.Errorf("broker 4 was new %d times, %d brokers after its retention", added, n)
+		}
+		w.cluster.Set(4, "b4:9092")
+		w.after(10 * time.Second)
+		w.wantReady(1, 2, 3, 4)
+		if b := w.broker(4); b.Fenced == VerdictBad {
+			t.Error("broker 4 serves and is fenced")
+		}
+	})
+}
+
+// TestCaseC15AllFenced: a list of fenced brokers only is as empty as one without any.
+// Done: one of three brokers says for a minute that all brokers are fenced
+// Shows: that broker with `request` `empty_metadata`; `brokers` and all others unchanged
+func TestCaseC15AllFenced(t *testing.T) {
+	inWorld(t, 0, func(w *world) {
+		for id := int32(1); id <= 3; id++ {
+			w.addBroker(id, wiretest.Modern)
+		}
+		w.cfg.RefreshInterval = 5 * time.Second
+		w.start()
+		w.brokers[2].On(kmsg.DescribeCluster, func(r wiretest.Request) (kmsg.Response, error) {
+			resp := r.ResponseKind().(*kmsg.DescribeClusterResponse)
+			resp.ClusterID = "cluster-a"
+			for id := int32(1); id <= 3; id++ {
+				b := kmsg.NewDescribeClusterResponseBroker()
+				b.NodeID, b.Host, b.Port, b.IsFenced = id, "b"+strconv.Itoa(int(id)), 9092, true
+				resp.Brokers = append(resp.Brokers, b)
+			}
+			return resp, nil
+		})
+		for range 20 {
+			w.after(3 * time.Second)
+			if s := w.m.Snapshot(); s.BrokersInMetadata != 3 || s.Refresh.Last != VerdictGood {
+				t.Fatalf("%d brokers, last round %v", s.BrokersInMetadata, s.Refresh.Last)
+			}
+		}
+		w.wantBrokerFailing(2, "request empty_metadata")
+		w.wantReady(1, 3)
 	})
 }

@@ -30,15 +30,12 @@ type BrokerInfo struct {
 
 // Describe asks for the brokers of the cluster, and for nothing else, so that the cost does not grow with its topics:
 // DescribeCluster where it can name fenced brokers (version 2, Kafka 4), else Metadata with an empty list of topics. An
-// answer without any broker is ReasonEmptyMetadata. If the answer's list is equal to known, known itself is what the View
+// answer without any broker that serves is ReasonEmptyMetadata. If the answer's list is equal to known, known itself is what the View
 // holds: nearly always all brokers name the same, and n copies of a list of n would be what a large cluster costs.
 func (c *Conn) Describe(ctx context.Context, known []BrokerInfo) (View, error) {
 	view, err := c.describe(ctx, known)
-	if err == nil && len(view.Brokers) == 0 {
-		err = because(ReasonEmptyMetadata, "the answer names no broker; a broker that just starts does so")
-	}
-	if err == nil && (len(known) == 0 || &view.Brokers[0] != &known[0]) {
-		err = checkIDs(view.Brokers)
+	if err == nil && (len(known) == 0 || len(view.Brokers) == 0 || &view.Brokers[0] != &known[0]) {
+		err = checkList(view.Brokers)
 	}
 	if err != nil {
 		return View{}, AsError(PhaseRequest, err)
@@ -46,14 +43,22 @@ func (c *Conn) Describe(ctx context.Context, known []BrokerInfo) (View, error) {
 	return view, nil
 }
 
-// checkIDs: ids that no broker can have, or that occur twice, break the protocol.
-func checkIDs(brokers []BrokerInfo) error {
+// checkList: a list in which no broker serves says nothing about the cluster, and ids that no broker can have, or that occur twice,
+// break the protocol.
+func checkList(brokers []BrokerInfo) error {
 	seen := make(map[int32]bool, len(brokers))
+	serving := 0
 	for _, b := range brokers {
 		if b.ID < 0 || seen[b.ID] {
 			return because(ReasonProtocol, "the answer names broker %d, twice or although ids are not negative", b.ID)
 		}
 		seen[b.ID] = true
+		if !b.Fenced {
+			serving++
+		}
+	}
+	if serving == 0 {
+		return because(ReasonEmptyMetadata, "the answer names no broker, or fenced ones only; a broker that just starts does so")
 	}
 	return nil
 }
