@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"kafka_connection_exporter/wire"
 	"kafka_connection_exporter/wire/wiretest"
 )
 
@@ -67,6 +68,28 @@ func TestDoubtIsForgotten(t *testing.T) {
 		wantGood()
 		if doubtful := w.m.index.Load().byID[1].peer.Doubtful; len(doubtful) > 0 {
 			t.Errorf("still doubtful: %v", doubtful)
+		}
+	})
+}
+
+// TestMoveForgetsVerdicts: what was found out about fresh connections, identity and addresses is about the address of then.
+func TestMoveForgetsVerdicts(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		w.start()
+		if b := w.broker(2); b.Accepts != VerdictGood || b.Identity == wire.IdentityUnknown || len(b.Trace.Addresses) != 1 {
+			t.Errorf("before: %+v", b)
+		}
+		w.cluster.SetMember(2, wiretest.Member{Host: "0.0.0.0", Port: 9092})
+		w.after(time.Minute)
+		w.wantBrokerFailing(2, "resolve invalid_address")
+		if b := w.broker(2); b.Accepts != VerdictUnknown || b.Identity != wire.IdentityUnknown || len(b.Trace.Addresses) != 0 {
+			t.Errorf("after: %+v", b)
+		}
+		w.cluster.Set(2, "b2:9092")
+		w.after(time.Minute)
+		w.wantReady(2)
+		if b := w.broker(2); b.Accepts != VerdictGood {
+			t.Errorf("back again: %+v", b)
 		}
 	})
 }

@@ -122,7 +122,10 @@ func (m *model) checkBroker(b *Broker) {
 	if !want.touched && (b.Reachable == VerdictBad || b.Closes != [NumCauses]uint64{} || b.StateChanges[StateConnecting] > 1) {
 		m.Errorf("broker %d, which nothing was done to: verdict %d, closes %v, %d times connecting", b.ID, b.Reachable, b.Closes, b.StateChanges[StateConnecting])
 	}
-	if time.Since(want.since) < noticed || b.Host != want.host {
+	if b.Host != want.host { // nobody could tell so far
+		want.since = time.Now()
+	}
+	if time.Since(want.since) < noticed {
 		return
 	}
 	if len(want.fault.want) > 0 {

@@ -1,6 +1,10 @@
 package manager
 
-import "time"
+import (
+	"time"
+
+	"kafka_connection_exporter/wire"
+)
 
 // reconnect replaces the shared connection. Requests in flight on the old one finish; new ones go to the new one. While a
 // fresh handshake has a socket of its own, or the one before is still finishing, it waits for that to end: there are never more
@@ -62,6 +66,8 @@ func (t *target) move(host string, port int) {
 	}
 	t.peer.Host, t.peer.Port, t.peer.Doubtful = host, port, nil
 	t.now.Host, t.now.Port = host, port
+	t.now.Accepts, t.now.AcceptFail, t.now.Identity = VerdictUnknown, nil, wire.IdentityUnknown // they are about the old address
+	t.now.TLS, t.now.Trace = nil, wire.Trace{}
 	t.epoch++
 	t.losses = 0
 	if t.draining && t.now.State == StateReady { // there is no socket to spare, and this one leads astray
