@@ -18,6 +18,9 @@ const (
 	name        = "kafka_connection_exporter"
 	description = "Keeps one managed connection to every broker of an Apache Kafka cluster and tells Prometheus which brokers can be reached from here, and why not."
 	envPrefix   = "KAFKA_CONNECTION_EXPORTER_"
+
+	defaultTLSVersion  = "1.2"
+	defaultServiceName = "kafka"
 )
 
 // The variables that hold secrets.
@@ -117,7 +120,7 @@ func (o *options) tlsFlags(a *kingpin.Application) {
 	a.Flag("tls.server-name-override", "The same for one host: HOST=NAME. Repeatable.").StringsVar(&o.serverNames)
 	a.Flag("tls.skip-name-verify", "Verify that a certificate is trusted and valid, but not its name.").BoolVar(&t.SkipNameVerify)
 	a.Flag("tls.insecure-skip-verify", "Trust every certificate. An expired one is still reported.").BoolVar(&t.InsecureSkipVerify)
-	a.Flag("tls.min-version", "Lowest version of TLS to accept: 1.2 or 1.3.").Default("1.2").EnumVar(&o.tlsMinVersion, "1.2", "1.3")
+	a.Flag("tls.min-version", "Lowest version of TLS to accept: 1.2 or 1.3.").Default(defaultTLSVersion).EnumVar(&o.tlsMinVersion, "1.2", "1.3")
 }
 
 func (o *options) saslFlags(a *kingpin.Application) {
@@ -133,7 +136,7 @@ func (o *options) saslFlags(a *kingpin.Application) {
 	a.Flag("sasl.oauth.scope", "OAUTHBEARER: scope to ask for. Repeatable.").StringsVar(&s.OAuth.Scopes)
 	a.Flag("sasl.oauth.extension", "OAUTHBEARER: extension to send to the broker: KEY=VALUE. Repeatable.").StringsVar(&o.oauthExtensions)
 	a.Flag("sasl.oauth.ca-file", "OAUTHBEARER: PEM file of the authorities to trust at the token endpoint. Default: those of the system.").StringVar(&s.OAuth.CAFile)
-	a.Flag("sasl.kerberos.service-name", "GSSAPI: first part of the brokers' principals.").Default("kafka").StringVar(&s.Kerberos.ServiceName)
+	a.Flag("sasl.kerberos.service-name", "GSSAPI: first part of the brokers' principals.").Default(defaultServiceName).StringVar(&s.Kerberos.ServiceName)
 	a.Flag("sasl.kerberos.principal", "GSSAPI: our principal.").StringVar(&s.Kerberos.Principal)
 	a.Flag("sasl.kerberos.realm", "GSSAPI: our realm. Default: that of the principal, else of krb5.conf.").StringVar(&s.Kerberos.Realm)
 	a.Flag("sasl.kerberos.keytab-file", "GSSAPI: our keytab.").StringVar(&s.Kerberos.KeytabFile)

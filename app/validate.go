@@ -8,17 +8,33 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"kafka_connection_exporter/security"
 )
 
 // mistakes returns an error for every value that makes no sense and for every flag that would have no effect.
 func (o *options) mistakes() []error {
-	return slices.Concat(o.badDurations(), o.badNumbers(), o.badWeb(), o.idleTLS(), o.idleSASL())
+	return slices.Concat(o.badNames(), o.badDurations(), o.badNumbers(), o.badWeb(), o.idleTLS(), o.idleSASL())
 }
 
 func wrong(flag string, value any, must string) error {
 	return fmt.Errorf("--%s is %v, it must be %s", flag, value, must)
+}
+
+// longestName is in bytes. The protocol would allow 32,767, which no broker's log could show.
+const longestName = 255
+
+// badNames: what becomes a label, or a string of the protocol, must be text of some reasonable length.
+func (o *options) badNames() (all []error) {
+	for _, n := range []struct{ flag, value string }{
+		{"kafka.cluster", o.cluster}, {"kafka.cluster-id", o.clusterID}, {"kafka.client-id", o.clientID},
+	} {
+		if !utf8.ValidString(n.value) || len(n.value) > longestName {
+			all = append(all, fmt.Errorf("--%s must be UTF-8 of at most %d bytes, it begins with %.20q", n.flag, longestName, n.value))
+		}
+	}
+	return all
 }
 
 // The least values of what happens again and again: below, one typing error keeps a processor busy and floods brokers.
@@ -109,7 +125,7 @@ func (o *options) idleTLS() (all []error) {
 	}{
 		{"tls.ca-file", t.CAFile != ""}, {"tls.cert-file", t.CertFile != ""}, {"tls.key-file", t.KeyFile != ""},
 		{"tls.server-name", t.ServerName != ""}, {"tls.server-name-override", len(o.serverNames) > 0},
-		{"tls.insecure-skip-verify", t.InsecureSkipVerify}, {"tls.skip-name-verify", t.SkipNameVerify},
+		{"tls.min-version", o.tlsMinVersion != defaultTLSVersion}, {"tls.insecure-skip-verify", t.InsecureSkipVerify}, {"tls.skip-name-verify", t.SkipNameVerify},
 	} {
 		if f.given {
 			all = append(all, fmt.Errorf("--%s has no effect without --tls", f.flag))
@@ -141,6 +157,7 @@ func (o *options) idleSASL() (all []error) {
 		{"sasl.oauth.scope", len(s.OAuth.Scopes) > 0, oauth},
 		{"sasl.oauth.extension", len(o.oauthExtensions) > 0, oauth},
 		{"sasl.oauth.ca-file", s.OAuth.CAFile != "", oauth},
+		{"sasl.kerberos.service-name", s.Kerberos.ServiceName != defaultServiceName, kerberos},
 		{"sasl.kerberos.principal", s.Kerberos.Principal != "", kerberos},
 		{"sasl.kerberos.realm", s.Kerberos.Realm != "", kerberos},
 		{"sasl.kerberos.keytab-file", s.Kerberos.KeytabFile != "", kerberos},

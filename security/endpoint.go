@@ -42,6 +42,9 @@ func (b *bearer) fetch(ctx context.Context) obtained[string] {
 		text = strings.ReplaceAll(text, secret, "…")
 		return obtained[string]{err: fmt.Errorf("the token endpoint %s: %s", b.options.TokenURL, text), hold: hold}
 	}
+	if err := checkToken(token.AccessToken); err != nil {
+		return obtained[string]{err: fmt.Errorf("the token endpoint %s: %w", b.options.TokenURL, err), hold: shortHold}
+	}
 	return obtained[string]{value: token.AccessToken, expiry: token.Expiry}
 }
 

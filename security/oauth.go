@@ -104,10 +104,15 @@ func (b *bearer) readToken() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the token: %w", err)
 	}
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", errors.New("the token has a space, or a character that no token has")
+	return token, checkToken(token)
+}
+
+// checkToken applies RFC 6750, section 2.1, roughly: other bytes would end the field of the message early.
+func checkToken(token string) error {
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("the token is empty, or has a space or a character that no token has")
 	}
-	return token, nil
+	return nil
 }
 
 func (b *bearer) readSecret() (string, error) {

@@ -146,7 +146,10 @@ func TestEndpointFails(t *testing.T) {
 		},
 		"server error": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
 		"no token":     func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) },
-		"no JSON":      func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `<html>`) },
+		"bad token": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, `{"access_token":"a\u0001b c","token_type":"bearer"}`)
+		},
+		"no JSON": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `<html>`) },
 	}
 	for name, answer := range tests {
 		t.Run(name, func(t *testing.T) {
