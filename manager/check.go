@@ -114,7 +114,7 @@ func (t *target) onlyPing() bool {
 	return !spare && t.proven && t.now.Reachable == VerdictGood && len(t.asks) == 0 && t.conn.CanPing()
 }
 
-// longestMute is for how long a broker is believed that it will not answer. Kafka's quotas throttle for some seconds; one that
+// longestMute is for how long a broker is believed that it will not answer, also in what is added up. Kafka's quotas throttle for some seconds; one that
 // says days would otherwise not be looked at for days.
 const longestMute = time.Minute
 
@@ -190,7 +190,7 @@ func (t *target) onGoodCheck(r checkResult) {
 	t.now.ConsecutiveFailures = 0
 	t.now.RoundTrips.add(r.took)
 	t.now.LastSuccess = time.Now()
-	t.now.Throttled += r.view.Throttle
+	t.now.Throttled += min(r.view.Throttle, longestMute)
 	if !t.isSeed() && t.m.cfg.Observer.Request != nil {
 		t.m.cfg.Observer.Request(t.now.ID, r.took)
 	}

@@ -208,6 +208,9 @@ func TestThrottledForWeeks(t *testing.T) {
 		})
 		w.start()
 		w.wantReady(2)
+		if b := w.broker(2); b.Throttled == 0 || b.Throttled > time.Duration(b.RoundTrips.Count)*longestMute {
+			t.Errorf("throttled for %s by %d answers", b.Throttled, b.RoundTrips.Count)
+		}
 		w.net.Listen(address(2), wiretest.Tarpit)
 		b.On(kmsg.Metadata, func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.ErrSilence })
 		w.after(longestMute + w.cfg.CheckTimeout + time.Second)

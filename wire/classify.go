@@ -89,8 +89,12 @@ func classifyTLS(err error) (Reason, bool) {
 		}
 		return ReasonTLSAlert, true
 	}
-	// crypto/tls has no type for what it refuses itself, such as a version or a parameter that it does not know.
-	if strings.HasPrefix(rootMessage(err), "tls: ") {
+	// crypto/tls has no type for what it refuses itself, such as a version or a parameter that it does not know, or a certificate
+	// that does not parse or does not fit the server's key.
+	if text, ok := strings.CutPrefix(rootMessage(err), "tls: "); ok {
+		if strings.Contains(text, "certificate") && !strings.Contains(text, "client certificate") {
+			return ReasonCertificateInvalid, true
+		}
 		return ReasonTLSAlert, true
 	}
 	return 0, false

@@ -101,10 +101,15 @@ func nameOfForeigner(head []byte) (Reason, string) {
 	return ReasonNotKafka, "a text protocol"
 }
 
-// reasonForNonTLS tells what a peer speaks that answered a TLS ClientHello with something else.
+// reasonForNonTLS tells what a peer speaks that answered a TLS ClientHello with something else, or with TLS records that make no
+// sense.
 func reasonForNonTLS(record []byte) Reason {
 	if len(record) >= 4 && string(record[:4]) == "HTTP" {
 		return ReasonPeerSpeaksHTTP
+	}
+	const changeCipherSpec, heartbeat, major = 20, 24, 3 // the kinds of records, and the version that they all begin with
+	if len(record) >= 2 && record[0] >= changeCipherSpec && record[0] <= heartbeat && record[1] == major {
+		return ReasonProtocol
 	}
 	return ReasonPeerIsPlaintext
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"regexp"
 	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -46,7 +47,8 @@ func (c *Conn) checkCluster(ctx context.Context) error {
 }
 
 // checkNode asks for one configuration value of the broker with our id. The broker with that id answers it, any other
-// answers INVALID_REQUEST and names its own id in the text; without the right to ask nothing is known.
+// answers INVALID_REQUEST and names its own id in the text; without the right to ask nothing is known, nor from another text: a
+// proxy that does not support the question says INVALID_REQUEST, too.
 func (c *Conn) checkNode(ctx context.Context) error {
 	c.Identity = IdentityUnverified
 	if !c.versions.offers(kmsg.DescribeConfigs.Int16(), 0) {
@@ -70,9 +72,21 @@ func (c *Conn) checkNode(ctx context.Context) error {
 		case 0:
 			c.Identity = IdentityVerified
 		case kerr.InvalidRequest.Code:
+			if text := deref(r.ErrorMessage); text != "" && !namesAnother(text, c.Peer.NodeID) {
+				continue
+			}
 			c.Identity = IdentityWrong
 			return because(ReasonMisrouted, "the peer is not broker %d: %s", c.Peer.NodeID, deref(r.ErrorMessage))
 		}
 	}
 	return nil
+}
+
+// itsID finds the id in "Unexpected broker id, expected 1 or empty string, but received 2" of Kafka.
+var itsID = regexp.MustCompile(`expected (\d+)`)
+
+// namesAnother says whether the text names an id as the peer's own that is not id.
+func namesAnother(text string, id int32) bool {
+	found := itsID.FindStringSubmatch(text)
+	return found != nil && found[1] != strconv.Itoa(int(id))
 }

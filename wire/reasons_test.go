@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +99,20 @@ var reasonCases = []struct {
 	{"TLS to an HTTP server", "tls: peer_speaks_http", func(s *stage) {
 		s.says("HTTP/1.1 400 Bad Request\r\n\r\n")
 		s.trust(s.ca, nil)
+	}},
+	{"TLS records that make no sense", "tls: protocol", func(s *stage) {
+		s.says("\x17\x03\x03\x7f\xff" + strings.Repeat("x", 100))
+		s.trust(s.ca, nil)
+	}},
+	{"certificate that does not parse", "tls: certificate_invalid", func(s *stage) {
+		certs := s.good()
+		certs[0].Certificate = [][]byte{{0x30, 3, 1, 2, 3}}
+		s.secure(&tls.Config{Certificates: certs})
+	}},
+	{"key of another certificate", "tls: certificate_invalid", func(s *stage) {
+		certs := s.good()
+		certs[0].PrivateKey = s.good()[0].PrivateKey
+		s.secure(&tls.Config{Certificates: certs})
 	}},
 	{"TLS alert to plaintext", "api_versions: peer_speaks_tls", func(s *stage) { s.says("\x15\x03\x03\x00\x02\x02\x46") }},
 	{"old TLS alert to plaintext", "api_versions: peer_speaks_tls", func(s *stage) { s.says("\x15\x03\x01\x00\x02\x02\x46") }},
