@@ -122,6 +122,7 @@ func (t *target) recordTrace(r dialResult) {
 		}
 	}
 	err := wire.AsError(wire.PhaseDial, r.err)
+	t.noteQuestion(err)
 	t.judgeAccepts(err)
 	if err != nil {
 		t.noteCertificate(r.trace.NotAfter)

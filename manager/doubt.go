@@ -29,3 +29,11 @@ func (t *target) noteAddress(r dialResult) {
 		t.doubt(reached)
 	}
 }
+
+// noteQuestion leaves the question for the broker's id out of the next attempt if the peer broke off over it, and for as long as
+// attempts without it succeed: what nobody else asks must not decide on whether a broker can be reached.
+func (t *target) noteQuestion(err *wire.Error) {
+	if err != nil {
+		t.peer.NoQuestion = err.Question()
+	}
+}

@@ -1,9 +1,12 @@
 package manager
 
 import (
+	"io"
 	"net"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kafka_connection_exporter/wire"
 	"kafka_connection_exporter/wire/wiretest"
@@ -92,4 +95,36 @@ func TestMoveForgetsVerdicts(t *testing.T) {
 			t.Errorf("back again: %+v", b)
 		}
 	})
+}
+
+// TestQuestionThatBreaksOff: a broker that hangs up, is silent or answers garbage when it is asked for its id serves all the same.
+func TestQuestionThatBreaksOff(t *testing.T) {
+	for does, script := range map[string]wiretest.Script{
+		"is silent": func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.ErrSilence },
+		"hangs up":  func(wiretest.Request) (kmsg.Response, error) { return nil, io.EOF },
+		"garbage":   func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.Raw("\xff\xff\xff\xff") },
+	} {
+		t.Run(does, func(t *testing.T) {
+			inWorld(t, 2, func(w *world) {
+				w.brokers[2].On(kmsg.DescribeConfigs, script)
+				w.cfg.HandshakeInterval = time.Minute
+				w.start()
+				w.after(20 * time.Minute)
+				w.wantReady(1, 2)
+				b := w.broker(2)
+				if b.Identity != wire.IdentityUnverified || b.Accepts != VerdictGood || b.PhaseFailures[wire.PhaseIdentity] != 1 {
+					t.Errorf("identity %v, accepts %v, failures %v", b.Identity, b.Accepts, b.PhaseFailures)
+				}
+				w.brokers[2].On(kmsg.DescribeConfigs, nil)
+				w.net.Refuse(address(2))
+				w.net.Cut(address(2))
+				w.after(time.Minute)
+				w.net.Listen(address(2), w.brokers[2].Serve)
+				w.after(time.Minute)
+				if b := w.broker(2); b.Identity != wire.IdentityVerified {
+					t.Errorf("after an outage: identity %v", b.Identity)
+				}
+			})
+		})
+	}
 }

@@ -19,6 +19,10 @@ type Peer struct {
 	NodeID    int32  // -1 for a seed, which has no id
 	ClusterID string // empty while unknown
 
+	// NoQuestion leaves out DescribeConfigs, the question for the id of a broker before Kafka 4.4. Brokers and proxies that offer
+	// it and break off when it comes serve everybody else.
+	NoQuestion bool
+
 	// Doubtful are addresses of Host where attempts failed after TCP had connected, the longest ago first. They are tried when
 	// the others have failed, or have had half of the time: such an address wins every race and helps nobody.
 	Doubtful []netip.Addr

@@ -26,6 +26,11 @@ func (e *Error) Ours() bool {
 	return errors.Is(e.Err, syscall.EMFILE) || errors.Is(e.Err, syscall.ENFILE)
 }
 
+// Question says that the peer broke off when it was asked for its id, which no other client asks for. Peer.NoQuestion leaves that out.
+func (e *Error) Question() bool { return errors.Is(e.Err, errQuestion) }
+
+var errQuestion = errors.New("asked for its id by DescribeConfigs")
+
 // AsError returns err as an *Error. One that is not yet typed is classified and charged to phase p; nil stays nil.
 func AsError(p Phase, err error) *Error {
 	if err == nil {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strconv"
 
@@ -51,7 +52,7 @@ func (c *Conn) checkCluster(ctx context.Context) error {
 // proxy that does not support the question says INVALID_REQUEST, too.
 func (c *Conn) checkNode(ctx context.Context) error {
 	c.Identity = IdentityUnverified
-	if !c.versions.offers(kmsg.DescribeConfigs.Int16(), 0) {
+	if c.Peer.NoQuestion || !c.versions.offers(kmsg.DescribeConfigs.Int16(), 0) {
 		return nil
 	}
 	req := kmsg.NewPtrDescribeConfigsRequest()
@@ -65,7 +66,8 @@ func (c *Conn) checkNode(ctx context.Context) error {
 	}
 	answer, err := c.roundTrip(ctx, req)
 	if err != nil {
-		return err
+		known := AsError(PhaseIdentity, err)
+		return &Error{known.Phase, known.Reason, fmt.Errorf("%w: %w", errQuestion, known.Err)}
 	}
 	for _, r := range answer.(*kmsg.DescribeConfigsResponse).Resources {
 		switch r.ErrorCode {
