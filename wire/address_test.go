@@ -63,32 +63,35 @@ func TestNameWithManyAddresses(t *testing.T) {
 	})
 }
 
+const first, second = "10.0.0.1", "10.0.0.2"
+
+var doubtfulCases = []struct {
+	name     string
+	doubtful []string
+	spoil    func(n *wiretest.Network, d *wire.Dialer)
+	want     string
+	after    time.Duration
+}{
+	{"none", nil, nil, first, 0},
+	{"the first", []string{first}, nil, second, 0},
+	{"both, the first most recently", []string{second, first}, nil, second, 0},
+	{"the second, and the first refuses", []string{second}, func(n *wiretest.Network, _ *wire.Dialer) { n.Refuse(first + ":9092") }, second, 0},
+	{"the second, and the first swallows all", []string{second}, func(n *wiretest.Network, _ *wire.Dialer) { n.Blackhole(first + ":9092") }, second, 5 * time.Second},
+	{"the second, and the first is far away", []string{second}, func(_ *wiretest.Network, d *wire.Dialer) {
+		dial := d.DialAddress
+		d.DialAddress = func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+			if addr.Addr().String() == first {
+				time.Sleep(time.Second)
+			}
+			return dial(ctx, addr)
+		}
+	}, first, time.Second},
+}
+
 // TestDoubtfulAddresses: they are dialed when the others have failed or have had half of the time, so that none wins because it is
 // the nearest.
 func TestDoubtfulAddresses(t *testing.T) {
-	const first, second = "10.0.0.1", "10.0.0.2"
-	for _, c := range []struct {
-		name     string
-		doubtful []string
-		spoil    func(n *wiretest.Network, d *wire.Dialer)
-		want     string
-		after    time.Duration
-	}{
-		{"none", nil, nil, first, 0},
-		{"the first", []string{first}, nil, second, 0},
-		{"both, the first most recently", []string{second, first}, nil, second, 0},
-		{"the second, and the first refuses", []string{second}, func(n *wiretest.Network, _ *wire.Dialer) { n.Refuse(first + ":9092") }, second, 0},
-		{"the second, and the first swallows all", []string{second}, func(n *wiretest.Network, _ *wire.Dialer) { n.Blackhole(first + ":9092") }, second, 5 * time.Second},
-		{"the second, and the first is far away", []string{second}, func(_ *wiretest.Network, d *wire.Dialer) {
-			dial := d.DialAddress
-			d.DialAddress = func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
-				if addr.Addr().String() == first {
-					time.Sleep(time.Second)
-				}
-				return dial(ctx, addr)
-			}
-		}, first, time.Second},
-	} {
+	for _, c := range doubtfulCases {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n, d := pipes()
