@@ -63,7 +63,7 @@ func TestNameWithManyAddresses(t *testing.T) {
 	})
 }
 
-const first, second = "10.0.0.1", "10.0.0.2"
+const firstAddress, secondAddress = "10.0.0.1", "10.0.0.2"
 
 var doubtfulCases = []struct {
 	name     string
@@ -72,20 +72,20 @@ var doubtfulCases = []struct {
 	want     string
 	after    time.Duration
 }{
-	{"none", nil, nil, first, 0},
-	{"the first", []string{first}, nil, second, 0},
-	{"both, the first most recently", []string{second, first}, nil, second, 0},
-	{"the second, and the first refuses", []string{second}, func(n *wiretest.Network, _ *wire.Dialer) { n.Refuse(first + ":9092") }, second, 0},
-	{"the second, and the first swallows all", []string{second}, func(n *wiretest.Network, _ *wire.Dialer) { n.Blackhole(first + ":9092") }, second, 5 * time.Second},
-	{"the second, and the first is far away", []string{second}, func(_ *wiretest.Network, d *wire.Dialer) {
+	{"none", nil, nil, firstAddress, 0},
+	{"the first", []string{firstAddress}, nil, secondAddress, 0},
+	{"both, the first most recently", []string{secondAddress, firstAddress}, nil, secondAddress, 0},
+	{"the second, and the first refuses", []string{secondAddress}, func(n *wiretest.Network, _ *wire.Dialer) { n.Refuse(firstAddress + ":9092") }, secondAddress, 0},
+	{"the second, and the first swallows all", []string{secondAddress}, func(n *wiretest.Network, _ *wire.Dialer) { n.Blackhole(firstAddress + ":9092") }, secondAddress, 5 * time.Second},
+	{"the second, and the first is far away", []string{secondAddress}, func(_ *wiretest.Network, d *wire.Dialer) {
 		dial := d.DialAddress
 		d.DialAddress = func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
-			if addr.Addr().String() == first {
+			if addr.Addr().String() == firstAddress {
 				time.Sleep(time.Second)
 			}
 			return dial(ctx, addr)
 		}
-	}, first, time.Second},
+	}, firstAddress, time.Second},
 }
 
 // TestDoubtfulAddresses: they are dialed when the others have failed or have had half of the time, so that none wins because it is
@@ -95,8 +95,8 @@ func TestDoubtfulAddresses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n, d := pipes()
-				n.Name("kafka", first, second)
-				for _, addr := range []string{first, second} {
+				n.Name("kafka", firstAddress, secondAddress)
+				for _, addr := range []string{firstAddress, secondAddress} {
 					n.Listen(addr+":9092", wiretest.NewBroker(1, wiretest.NewCluster("c"), wiretest.Common).Serve)
 				}
 				if c.spoil != nil {
