@@ -162,7 +162,9 @@ func (m *Manager) noteUnregistered(t, from *target) {
 		m.gone[t.id] = gone
 	}
 	gone.rounds++
-	gone.by[from] = true
+	if !from.isSeed() { // it may be the same broker once more
+		gone.by[from] = true
+	}
 	if len(gone.by) >= unregisteredRounds || gone.rounds >= unregisteredRounds && m.witnesses(t) < unregisteredRounds {
 		m.forget(t)
 	} else {
@@ -214,7 +216,8 @@ func (m *Manager) reindex() {
 	}
 }
 
-// judgeViews compares what the brokers last said about the cluster with what most of them say.
+// judgeViews compares what the brokers last said about the cluster with what most of them say. Where no list has more votes than
+// every other one, nobody knows who is right, and no broker agrees.
 func judgeViews(brokers []Broker, signatures []uint64) {
 	votes := make(map[uint64]int)
 	for i, s := range signatures {
@@ -223,9 +226,13 @@ func judgeViews(brokers []Broker, signatures []uint64) {
 		}
 	}
 	var majority uint64
+	most := 0
 	for s, n := range votes {
-		if n > votes[majority] || n == votes[majority] && s < majority {
-			majority = s
+		switch {
+		case n > most:
+			majority, most = s, n
+		case n == most:
+			majority = 0 // so far
 		}
 	}
 	for i, s := range signatures {

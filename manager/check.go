@@ -151,8 +151,10 @@ func (t *target) onChecked(r checkResult) {
 	case t.conn.Err() != nil && !nonsense(err.Reason):
 		// The connection ended under the check; onLost decides what that means.
 	case t.conn.Err() != nil:
+		t.now.ConsecutiveFailures++
 		t.judge(err)
 	case keepsConnection(err.Reason):
+		t.now.ConsecutiveFailures++
 		t.judge(err)
 		t.answer(answer{target: t, err: err})
 	default:
@@ -177,7 +179,7 @@ func (t *target) verify(r checkResult) *wire.Error {
 
 // nonsense is about answers that end their connection and are an answer all the same: a check has finished, and was bad.
 func nonsense(r wire.Reason) bool {
-	return r == wire.ReasonProtocol || r == wire.ReasonFrameTooLarge || r == wire.ReasonNotKafka
+	return r == wire.ReasonProtocol || r == wire.ReasonFrameTooLarge
 }
 
 // keepsConnection is about answers that are bad news and yet prove that the connection works.
@@ -244,24 +246,29 @@ func (t *target) resolveAgain() {
 		return
 	}
 	t.resolving, t.resolvedAt = true, time.Now()
-	host := t.peer.Host
+	host, epoch := t.peer.Host, t.epoch
 	t.goWork(func() {
 		ctx, cancel := context.WithTimeout(t.ctx, t.m.cfg.CheckTimeout)
 		defer cancel()
 		addrs, _ := t.dialer.Lookup(ctx, host) // a name server that fails is no news about the connection
 		select {
-		case t.resolved <- addrs:
+		case t.resolved <- resolveResult{epoch, addrs}:
 		case <-t.ctx.Done():
 		}
 	})
 }
 
-func (t *target) onResolved(addrs []netip.Addr) {
+type resolveResult struct {
+	epoch int
+	addrs []netip.Addr
+}
+
+func (t *target) onResolved(r resolveResult) {
 	t.resolving = false
-	if len(addrs) == 0 || t.conn == nil {
+	if r.epoch != t.epoch || len(r.addrs) == 0 || t.conn == nil {
 		return
 	}
-	if !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return a.Unmap() == t.conn.Address.Addr() }) {
+	if !slices.ContainsFunc(r.addrs, func(a netip.Addr) bool { return a.Unmap() == t.conn.Address.Addr() }) {
 		t.reconnect(CauseReplaced)
 	}
 }

@@ -147,7 +147,7 @@ func (t *target) noteCertificate(end time.Time) {
 	t.now.TLS = &seen
 }
 
-// countFailure accounts for an attempt, or a connection that never proved itself, that failed.
+// countFailure accounts for an attempt that failed, or a connection that was made and did not answer a check.
 func (t *target) countFailure(err *wire.Error) {
 	t.now.PhaseFailures[err.Phase]++
 	t.countRejection(err)
@@ -240,7 +240,7 @@ func (t *target) disconnect(cause Cause) {
 
 // drop forgets the shared connection, and what was planned for it.
 func (t *target) drop() {
-	t.conn, t.checking, t.renewing, t.replace, t.mutedUntil = nil, false, false, nil, time.Time{}
+	t.conn, t.checking, t.repeated, t.renewing, t.replace, t.mutedUntil = nil, false, false, false, nil, time.Time{}
 	t.renewAt.Stop()
 	if !t.isSeed() {
 		t.checkAt.Stop()

@@ -25,15 +25,28 @@ func (t *target) noteAddress(r dialResult) {
 	t.peer.Doubtful = slices.DeleteFunc(slices.Clone(t.peer.Doubtful), func(a netip.Addr) bool {
 		return a == reached || !slices.ContainsFunc(r.trace.Addresses, func(known wire.AddressTrace) bool { return known.Addr.Addr() == a })
 	})
-	if r.err != nil && reached.IsValid() {
+	if err := wire.AsError(wire.PhaseDial, r.err); err != nil && reached.IsValid() && !aboutUs(err) {
 		t.doubt(reached)
 	}
 }
 
-// noteQuestion leaves the question for the broker's id out of the next attempt if the peer broke off over it, and for as long as
-// attempts without it succeed: what nobody else asks must not decide on whether a broker can be reached.
+// aboutUs is about failures of our own side, or of our credentials: no other address would help.
+func aboutUs(err *wire.Error) bool {
+	return err.Ours() || err.Reason == wire.ReasonTokenUnavailable || err.Reason == wire.ReasonCredentialsRejected
+}
+
+// enoughQuestions is how many attempts in a row must break off over the question for the broker's id for it to be the reason, and no
+// accident.
+const enoughQuestions = 2
+
+// noteQuestion leaves the question out if the peer breaks off over it, for as long as attempts without it succeed: what nobody else
+// asks must not decide on whether a broker can be reached.
 func (t *target) noteQuestion(err *wire.Error) {
-	if err != nil {
-		t.peer.NoQuestion = err.Question()
+	switch {
+	case err != nil && err.Question():
+		t.questions++
+	case err != nil || !t.peer.NoQuestion:
+		t.questions = 0
 	}
+	t.peer.NoQuestion = t.questions >= enoughQuestions
 }

@@ -1,8 +1,11 @@
 package manager
 
 import (
+	"context"
 	"io"
 	"net"
+	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,6 +78,30 @@ func TestDoubtIsForgotten(t *testing.T) {
 	})
 }
 
+// TestSlowLookUp: what the old name leads to says nothing about the connection to the new address.
+func TestSlowLookUp(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		lookup, slow := w.cfg.Dialer.Lookup, atomic.Bool{}
+		w.cfg.Dialer.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			if slow.Load() && host == "b2" {
+				time.Sleep(4 * time.Second)
+			}
+			return lookup(ctx, host)
+		}
+		w.cfg.RefreshInterval = time.Second
+		w.start()
+		slow.Store(true)
+		w.net.Name("elsewhere", "10.7.0.2")
+		w.net.Listen("10.7.0.2:9092", w.brokers[2].Serve)
+		w.after(10 * time.Second) // a check, and the look-up after it
+		w.cluster.Set(2, "elsewhere:9092")
+		w.after(20 * time.Second)
+		if b := w.broker(2); b.Closes[CauseReplaced] != 1 || w.net.Dials("10.7.0.2:9092") != 1 {
+			t.Errorf("closes %v, %d dials", b.Closes, w.net.Dials("10.7.0.2:9092"))
+		}
+	})
+}
+
 // TestMoveForgetsVerdicts: what was found out about fresh connections, identity and addresses is about the address of then.
 func TestMoveForgetsVerdicts(t *testing.T) {
 	inWorld(t, 2, func(w *world) {
@@ -112,7 +139,7 @@ func TestQuestionThatBreaksOff(t *testing.T) {
 				w.after(20 * time.Minute)
 				w.wantReady(1, 2)
 				b := w.broker(2)
-				if b.Identity != wire.IdentityUnverified || b.Accepts != VerdictGood || b.PhaseFailures[wire.PhaseIdentity] != 1 {
+				if b.Identity != wire.IdentityUnverified || b.Accepts != VerdictGood || b.PhaseFailures[wire.PhaseIdentity] != enoughQuestions {
 					t.Errorf("identity %v, accepts %v, failures %v", b.Identity, b.Accepts, b.PhaseFailures)
 				}
 				w.brokers[2].On(kmsg.DescribeConfigs, nil)

@@ -22,8 +22,8 @@ const (
 // gate keeps one wrong password from locking an account. All SASL exchanges of a cluster take turns: one at a time until
 // one has succeeded, two after that. A definite rejection holds all back for the retry interval, or until the credentials change;
 // then one tries again. Where others have accepted the same credentials, the first rejection holds back only who rejected, for that
-// broker may be the one that is wrong; the second in the interval holds back all. So a rejection costs at most two attempts per
-// interval, however many brokers there are. run owns the state; everybody may read what is held back.
+// broker may be the one that is wrong; the second in the interval holds back all. So a wrong password costs at most two attempts per
+// interval, however many brokers there are, if these answer within slowExchange. run owns the state; everybody may read what is held back.
 type gate struct {
 	interval time.Duration
 	version  func() string // changes with the credentials
@@ -236,8 +236,9 @@ func (g *gate) onDeparture(d departure) {
 	switch {
 	case d.err == nil:
 		g.proven = true
-		if h := g.held.Load(); h.covers(d.of.who...) {
+		if h := g.held.Load(); h.covers(d.of.who...) { // a slow exchange: it began before the hold
 			g.held.Store(nil)
+			offer(g.reopened, struct{}{})
 		}
 	case errors.As(d.err, &typed) && typed.Reason == wire.ReasonCredentialsRejected:
 		g.reject(d)

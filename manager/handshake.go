@@ -72,9 +72,9 @@ func (t *target) judgeAccepts(err *wire.Error) {
 	}
 }
 
-// emitAccepts reports the verdict on fresh connections only where it differs from the one on the shared connection.
+// emitAccepts reports the verdict on fresh connections only where it differs, or has differed, from the one on the shared connection.
 func (t *target) emitAccepts(kind EventKind) {
-	if t.now.State == StateReady {
+	if t.now.State == StateReady || kind == EventAccepts && t.now.Reachable == VerdictGood {
 		t.emit(kind, t.now.AcceptFail)
 	}
 }

@@ -247,8 +247,8 @@ func (m *Manager) Snapshot() Snapshot {
 	}
 	signatures := make([]uint64, len(now.brokers))
 	for i, t := range now.brokers {
-		s.Brokers[i] = t.snapshot().Broker
-		signatures[i] = t.published.Load().signature
+		p := t.snapshot()
+		s.Brokers[i], signatures[i] = p.Broker, p.signature
 	}
 	judgeViews(s.Brokers, signatures)
 	return s

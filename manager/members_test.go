@@ -192,6 +192,14 @@ func TestCaseC05FreshHandshakes(t *testing.T) {
 		if b := w.broker(2); b.Accepts != VerdictGood {
 			t.Errorf("after it accepts again: %+v", b)
 		}
+		w.net.Refuse(address(2))
+		w.after(time.Minute)
+		w.net.Listen(address(2), w.brokers[2].Serve)
+		w.net.Cut(address(2)) // the new shared connection is a fresh one, too
+		w.after(time.Second)
+		if refuses, accepts := w.events.count(EventRefuses, "broker 2"), w.events.count(EventAccepts, "broker 2"); refuses != 2 || accepts != 2 {
+			t.Errorf("told %d times that it refuses, %d times that it accepts again", refuses, accepts)
+		}
 	})
 }
 

@@ -113,6 +113,37 @@ func TestSignature(t *testing.T) {
 	}
 }
 
+// TestMajority: without one, nobody is said to be right.
+func TestMajority(t *testing.T) {
+	for name, c := range map[string]struct {
+		signatures []uint64
+		dead       int // index, or -1
+		want       []Verdict
+	}{
+		"one is wrong":      {[]uint64{7, 7, 3}, -1, []Verdict{VerdictGood, VerdictGood, VerdictBad}},
+		"one against one":   {[]uint64{7, 3}, -1, []Verdict{VerdictBad, VerdictBad}},
+		"two against two":   {[]uint64{7, 3, 3, 7}, -1, []Verdict{VerdictBad, VerdictBad, VerdictBad, VerdictBad}},
+		"not asked":         {[]uint64{7, 0}, -1, []Verdict{VerdictGood, VerdictUnknown}},
+		"dead ones, no say": {[]uint64{7, 3}, 1, []Verdict{VerdictGood, VerdictUnknown}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			brokers := make([]Broker, len(c.signatures))
+			for i := range brokers {
+				brokers[i].Reachable = VerdictGood
+				if i == c.dead {
+					brokers[i].Reachable = VerdictBad
+				}
+			}
+			judgeViews(brokers, c.signatures)
+			for i, b := range brokers {
+				if b.Agrees != c.want[i] {
+					t.Errorf("broker %d: %v, want %v", i, b.Agrees, c.want[i])
+				}
+			}
+		})
+	}
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	_, err := New(Config{})
 	if err == nil {

@@ -64,7 +64,7 @@ func (t *target) move(host string, port int) {
 	if t.moves > 1 {
 		t.restUntil = t.movedAt.Add(backoff(t.m.cfg.BackoffBase, t.m.cfg.BackoffMax, t.moves-1, t.m.random()))
 	}
-	t.peer.Host, t.peer.Port, t.peer.Doubtful, t.peer.NoQuestion = host, port, nil, false
+	t.peer.Host, t.peer.Port, t.peer.Doubtful, t.peer.NoQuestion, t.questions = host, port, nil, false, 0
 	t.now.Host, t.now.Port = host, port
 	t.now.Accepts, t.now.AcceptFail, t.now.Identity = VerdictUnknown, nil, wire.IdentityUnknown // they are about the old address
 	t.now.TLS, t.now.Trace = nil, wire.Trace{}

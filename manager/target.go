@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +36,7 @@ type target struct {
 	proven     bool      // a check has succeeded on conn
 	epoch      int       // of the address; a result of an older one is stale
 	losses     int       // proven connections in a row that lived too short
+	questions  int       // attempts in a row that broke off over the question for the broker's id
 	moves      int       // changes of the address that came soon after one another
 	movedAt    time.Time // the last one
 	restUntil  time.Time // no connection before
@@ -63,7 +63,7 @@ type target struct {
 	checked  chan checkResult
 	shaken   chan dialResult
 	renewed  chan renewResult
-	resolved chan []netip.Addr
+	resolved chan resolveResult
 	drained  chan struct{}
 }
 
@@ -79,7 +79,7 @@ func newTarget(m *Manager, kind, key string, peer wire.Peer) *target {
 		m: m, id: peer.NodeID, key: key, name: kind + " " + key, dialer: *m.cfg.Dialer, peer: peer,
 		commands: make(chan func()), ended: make(chan struct{}),
 		dialed: make(chan dialResult, 1), checked: make(chan checkResult, 1), shaken: make(chan dialResult, 1),
-		renewed: make(chan renewResult, 1), resolved: make(chan []netip.Addr, 1),
+		renewed: make(chan renewResult, 1), resolved: make(chan resolveResult, 1),
 		drained: make(chan struct{}, 1),
 		waiters: make(map[*waiter]bool),
 		retryAt: stoppedTimer(), checkAt: stoppedTimer(), shakeAt: stoppedTimer(), renewAt: stoppedTimer(),
@@ -124,8 +124,8 @@ func (t *target) run(ctx context.Context) {
 			t.onShaken(r)
 		case r := <-t.renewed:
 			t.onRenewed(r)
-		case addrs := <-t.resolved:
-			t.onResolved(addrs)
+		case r := <-t.resolved:
+			t.onResolved(r)
 		case <-t.drained:
 			t.onDrained()
 		case <-t.retryAt.C:

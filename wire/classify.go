@@ -92,7 +92,7 @@ func classifyTLS(err error) (Reason, bool) {
 	// crypto/tls has no type for what it refuses itself, such as a version or a parameter that it does not know, or a certificate
 	// that does not parse or does not fit the server's key.
 	if text, ok := strings.CutPrefix(rootMessage(err), "tls: "); ok {
-		if strings.Contains(text, "certificate") && !strings.Contains(text, "client certificate") {
+		if strings.Contains(text, "certificate") && !strings.Contains(text, "client certificate") && !strings.Contains(text, "unexpected") {
 			return ReasonCertificateInvalid, true
 		}
 		return ReasonTLSAlert, true

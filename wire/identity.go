@@ -49,7 +49,7 @@ func (c *Conn) checkCluster(ctx context.Context) error {
 
 // checkNode asks for one configuration value of the broker with our id. The broker with that id answers it, any other
 // answers INVALID_REQUEST and names its own id in the text; without the right to ask nothing is known, nor from another text: a
-// proxy that does not support the question says INVALID_REQUEST, too.
+// proxy that does not support the question says INVALID_REQUEST, too. Only without any text the code is all there is to go by.
 func (c *Conn) checkNode(ctx context.Context) error {
 	c.Identity = IdentityUnverified
 	if c.Peer.NoQuestion || !c.versions.offers(kmsg.DescribeConfigs.Int16(), 0) {

@@ -10,7 +10,7 @@ import (
 	"kafka_connection_exporter/wire/wiretest"
 )
 
-// TestInvalidRequestIsNoName: only who names another id as its own is another broker. The question is ours alone; what a proxy says
+// TestInvalidRequestIsNoName: only who names another id as its own, or gives no reason at all, is another broker. The question is ours alone; what a proxy says
 // that does not know it must not make a broker unreachable that serves every other client.
 func TestInvalidRequestIsNoName(t *testing.T) {
 	for text, want := range map[string]wire.Identity{
