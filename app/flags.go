@@ -88,7 +88,7 @@ func newParser(o *options) *kingpin.Application {
 
 func (o *options) kafkaFlags(a *kingpin.Application) {
 	a.Flag("kafka.seed", "Where to find the cluster: host, host:port, [IPv6]:port or PROTOCOL://host:port, as in bootstrap.servers. Repeatable, and a list separated by commas. The default port is 9092.").Required().StringsVar(&o.seeds)
-	a.Flag("kafka.cluster", "Name of the cluster, the label kafka_cluster of every metric.").StringVar(&o.cluster)
+	a.Flag("kafka.cluster", "Name of the cluster, the label kafka_cluster of every metric. Needed as soon as one Prometheus sees two clusters.").StringVar(&o.cluster)
 	a.Flag("kafka.cluster-id", "The cluster's own id. Answers of another cluster are rejected. Default: the first one seen.").StringVar(&o.clusterID)
 	a.Flag("kafka.client-id", "What the exporter calls itself in requests.").Default(name).StringVar(&o.clientID)
 	a.Flag("kafka.brokers-expected", "How many brokers there should be, as a metric to compare with. 0: no metric.").Default("0").Int32Var(&o.brokersExpected)

@@ -51,13 +51,13 @@ var clusterTable = []family{
 			out.put(float64(v.Refresh.SeedAttempts), "seed")
 			out.put(float64(v.Refresh.BrokerAttempts), "broker")
 		}},
-	{"metadata_hedged_attempts_total", counter, nil, "Requests for metadata that were started while another one had not been answered.",
+	{"metadata_hedged_attempts_total", counter, nil, "Requests for metadata that were started because others had not been answered within the hedge delay.",
 		cluster(func(v *view) float64 { return float64(v.Refresh.HedgedAttempts) })},
 	{"metadata_hedge_wins_total", counter, nil, "Rounds that such a later request has won.",
 		cluster(func(v *view) float64 { return float64(v.Refresh.HedgeWins) })},
 	{"metadata_answers_rejected_total", counter, []string{"reason"}, "Metadata that was received and not believed.",
 		perReason(func(v *view) []uint64 { return v.Refresh.AnswersRejected[:] })},
-	{"rebootstraps_total", counter, nil, "Rounds that had to go back to the seeds after brokers were known.",
+	{"rebootstraps_total", counter, nil, "Rounds that went back to the seeds when no known broker was left to ask.",
 		cluster(func(v *view) float64 { return float64(v.Refresh.Rebootstraps) })},
 
 	{"seeds", gauge, nil, "Configured seeds.",

@@ -42,7 +42,7 @@ var brokerTable = []family{
 				out.put(float64(b.Reports), id)
 			}
 		})},
-	{"broker_metadata_agrees", gauge, []string{"broker_id"}, "Whether the broker names the same brokers as the majority does.",
+	{"broker_metadata_agrees", gauge, []string{"broker_id"}, "Whether the broker names the same brokers as the majority does; 0 for all where there is none.",
 		brokers(func(id string, b *manager.Broker, out sink) { verdict(b.Agrees, out, id) })},
 	{"broker_address_info", gauge, []string{"broker_id", "address", "verdict"}, "How dialing each address of the broker's name went in the last attempt, if the name has several.",
 		brokers(addresses)},
@@ -57,7 +57,7 @@ var brokerTable = []family{
 		perBroker(func(b *manager.Broker) float64 { return float64(b.OpenConnections) })},
 	{"broker_connection_attempts_total", counter, []string{"broker_id"}, "Connection attempts to the broker.",
 		perBroker(func(b *manager.Broker) float64 { return float64(b.Attempts) })},
-	{"broker_connection_failures_total", counter, []string{"broker_id", "phase"}, "Failed connection attempts to the broker by the phase they failed in.",
+	{"broker_connection_failures_total", counter, []string{"broker_id", "phase"}, "Failed connection attempts to the broker by the phase they failed in; request is an open connection that stopped answering.",
 		perBrokerSet(phases, func(b *manager.Broker, i int) float64 { return float64(b.PhaseFailures[i]) })},
 	{"broker_connection_closes_total", counter, []string{"broker_id", "cause"}, "Connections to the broker that have ended, by cause.",
 		perBrokerSet(causes, func(b *manager.Broker, i int) float64 { return float64(b.Closes[i]) })},

@@ -105,7 +105,7 @@ func brokerFailures() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		third("Ended connections by cause", "idle, replaced, reauthentication and shutdown are our own doing; remote and error are not.", "short",
 			query{grown("cause", "broker_connection_closes_total"), "{{cause}}"}).stack(),
-		third("Failed attempts by phase", "Attempts to connect that failed, by how far they got.", "short",
+		third("Failed attempts by phase", "Attempts to connect that failed, by how far they got; request is an open connection that stopped answering.", "short",
 			query{grown("phase", "broker_connection_failures_total"), "{{phase}}"}).stack(),
 		third("Failed checks by reason", "Checks on a usable connection that failed.", "short",
 			query{grown("reason", "broker_request_failures_total"), "{{reason}}"}).stack(),
@@ -121,7 +121,7 @@ func brokerFailures() []cog.Builder[dashboard.Panel] {
 		third("Attempts and checks", "Connection attempts, fresh handshakes among them, and checks, in a minute.", "short",
 			query{"60 * rate(" + chosen("broker_connection_attempts_total") + "[$__rate_interval])", "attempts " + seen},
 			query{"60 * rate(" + chosen("broker_requests_total") + "[$__rate_interval])", "checks " + seen}).lines(),
-		third("Rejected credentials", "Times that the broker itself has rejected them. The exporter then holds all attempts of the cluster back.", "short",
+		third("Rejected credentials", "Times that the broker itself has rejected them. The exporter then holds its attempts back.", "short",
 			query{"increase(" + chosen("broker_authentication_failures_total") + "[$__rate_interval])", seen}).lines(),
 	}
 }

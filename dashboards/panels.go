@@ -152,7 +152,7 @@ func (p panel) rows() *table.PanelBuilder {
 		Datasource(source()).Thresholds(p.thresholds()).Targets(p.targets(true)).Filterable(true).NoValue("nothing").
 		WithTransformation(dashboard.DataTransformerConfig{Id: "organize", Options: map[string]any{"excludeByName": hidden}}).
 		OverrideByName("reason", link("What to do about ${__value.raw}", "${runbooks}/reasons/${__value.raw}.md")).
-		OverrideByName("broker_id", link("Broker ${__value.raw}", brokerPage+"?var-broker=${__value.raw}&${datasource:queryparam}&${job:queryparam}&${kafka_cluster:queryparam}"))
+		OverrideByName("broker_id", link("Broker ${__value.raw}", brokerPage+"?var-broker=${__value.raw}&${datasource:queryparam}&${job:queryparam}&var-kafka_cluster=${__data.fields.kafka_cluster}"))
 }
 
 // link makes the values of a column lead to an address.

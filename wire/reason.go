@@ -1,7 +1,7 @@
 package wire
 
 // Reason is one word out of a closed set that says why a phase failed. Alerts and dashboards depend on the words:
-// one may be added, none may change its meaning. DESIGN.md section 6 and runbooks/reasons/ explain them.
+// one may be added, none may change its meaning. runbooks/reasons/ explains them.
 type Reason uint8
 
 // The reasons. ReasonOther is for failures that none of them describes; every failure that is seen in practice deserves
