@@ -105,8 +105,8 @@ func (t *target) check() {
 }
 
 // viewsPerSecond is how many lists of brokers all checks together ask for. Each of n brokers names all n, so that without a limit
-// the cost would grow with n². At the default interval, up to 500 brokers are asked for their list with every check.
-const viewsPerSecond = 50
+// the cost would grow with n². At the default interval, up to 250 brokers are asked for their list with every check.
+const viewsPerSecond = 25
 
 // onlyPing says whether a sign of life will do: nobody waits for the list, there is no verdict to revise, and others ask enough.
 func (t *target) onlyPing() bool {
