@@ -69,6 +69,26 @@ func TestTwoBrokersReject(t *testing.T) {
 	})
 }
 
+// TestOwnFaultsAreNoDoubt: a token that cannot be had, and credentials that are rejected, say nothing about the address.
+func TestOwnFaultsAreNoDoubt(t *testing.T) {
+	for name, spoil := range map[string]func(*credentials){
+		"no token":       func(c *credentials) { c.broken.Store(true) },
+		"wrong password": func(c *credentials) { c.set("wrong") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, 2, func(w *world) {
+				spoil(w.withSASL(wiretest.NewAccounts("right", 0, 0), "right"))
+				w.start()
+				w.after(10 * time.Second)
+				seed := w.m.index.Load().seeds[0]
+				if s := w.seed("b1:9092"); s.Reachable != VerdictBad || len(seed.peer.Doubtful) > 0 {
+					t.Errorf("verdict %d, doubtful %v", s.Reachable, seed.peer.Doubtful)
+				}
+			})
+		})
+	}
+}
+
 // TestRenewalsGoFirst: brokers that hang in the exchange cost nobody a session that has been accepted before.
 func TestRenewalsGoFirst(t *testing.T) {
 	inWorld(t, 30, func(w *world) {

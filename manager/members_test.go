@@ -278,6 +278,9 @@ func TestCaseC15AllFenced(t *testing.T) {
 			}
 		}
 		w.wantBrokerFailing(2, "request empty_metadata")
+		if n := w.broker(2).ConsecutiveFailures; n < 5 {
+			t.Errorf("%d failures in a row in a minute of bad answers", n)
+		}
 		w.wantReady(1, 3)
 	})
 }

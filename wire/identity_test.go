@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -45,5 +46,17 @@ func TestInvalidRequestIsNoName(t *testing.T) {
 			conn.Close()
 			<-conn.Ended()
 		})
+	}
+}
+
+// TestUnexpectedMessageIsNoCertificate: crypto/tls names the Go type that it waited for.
+func TestUnexpectedMessageIsNoCertificate(t *testing.T) {
+	for text, want := range map[string]wire.Reason{
+		"tls: received unexpected handshake message of type *tls.finishedMsg when waiting for *tls.certificateMsgTLS13": wire.ReasonTLSAlert,
+		"tls: failed to parse certificate from server: x509: malformed certificate":                                     wire.ReasonCertificateInvalid,
+	} {
+		if got := wire.AsError(wire.PhaseTLS, errors.New(text)); got.Reason != want {
+			t.Errorf("%s: %s", text, got.Reason)
+		}
 	}
 }
