@@ -23,8 +23,13 @@ func TestCaseC25OneBrokerRejects(t *testing.T) {
 		w.after(5 * time.Minute)
 		w.wantReady(1, 2, 3, 4, 5)
 		odd.SetPassword("changed")
-		before := len(odd.Attempts())
-		w.after(30 * time.Minute)
+		before, dials := len(odd.Attempts()), w.net.Dials(address(3))
+		w.after(3 * time.Minute)
+		w.wantSeedFailing("b3:9092", "sasl credentials_rejected") // whichever of the two was told first
+		w.after(27 * time.Minute)
+		if n := w.net.Dials(address(3)) - dials; n > 15 {
+			t.Errorf("%d dials to be held back again", n)
+		}
 		w.wantReady(1, 2, 4, 5)
 		w.wantBrokerFailing(3, "sasl credentials_rejected")
 		w.wantSeedFailing("b3:9092", "sasl credentials_rejected")
@@ -39,6 +44,26 @@ func TestCaseC25OneBrokerRejects(t *testing.T) {
 		odd.SetPassword("right")
 		w.after(6 * time.Minute)
 		w.wantReady(1, 2, 3, 4, 5)
+	})
+}
+
+// TestHeldBackSessionsLast: who may not renew for others' rejections keeps its connection for as long as the session lasts.
+func TestHeldBackSessionsLast(t *testing.T) {
+	inWorld(t, 5, func(w *world) {
+		accounts := wiretest.NewAccounts("right", 0, time.Minute)
+		w.withSASL(accounts, "right")
+		w.start()
+		accounts.SetPassword("changed")
+		w.after(57 * time.Second) // renewals are due at 54
+		good := 0
+		for _, b := range w.m.Snapshot().Brokers {
+			if b.Reachable == VerdictGood {
+				good++
+			}
+		}
+		if good != 3 {
+			t.Errorf("%d brokers that were not asked are reachable, want 3", good)
+		}
 	})
 }
 

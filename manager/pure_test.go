@@ -144,6 +144,32 @@ func TestMajority(t *testing.T) {
 	}
 }
 
+// TestSeedIsNoWitness: a seed may be the broker that has already said that another is no longer registered.
+func TestSeedIsNoWitness(t *testing.T) {
+	inWorld(t, 2, func(w *world) {
+		m, err := New(w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := int32(1); id <= 3; id++ {
+			b := newTarget(m, "broker", address(id), wire.Peer{Host: "b", Port: 9092, NodeID: id})
+			b.now.State, b.stop = StateReady, func() {}
+			b.publish()
+			m.brokers[id] = b
+		}
+		gone := m.brokers[3]
+		m.noteUnregistered(gone, m.brokers[1])
+		m.noteUnregistered(gone, m.now.seeds[0])
+		if m.brokers[3] == nil {
+			t.Error("forgotten on the word of a broker and a seed")
+		}
+		m.noteUnregistered(gone, m.brokers[2])
+		if m.brokers[3] != nil {
+			t.Error("not forgotten on the word of two brokers")
+		}
+	})
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	_, err := New(Config{})
 	if err == nil {
