@@ -113,11 +113,13 @@ func build(o *options, stderr io.Writer) (*exporter, error) {
 	if e.manager, err = manager.New(config); err != nil {
 		return nil, err
 	}
-	options := collector.Options{BrokersExpected: int(o.brokersExpected), FileErrors: fileErrors(material)}
+	only := []*collector.Cluster{collector.NewCluster(o.cluster, e.manager,
+		collector.Options{BrokersExpected: int(o.brokersExpected), FileErrors: fileErrors(material), Durations: durations})}
+	clusters := func() []*collector.Cluster { return only }
 	rest := prometheus.NewRegistry()
-	rest.MustRegister(durations.Collector(e.manager))
+	rest.MustRegister(collector.NewShownDurations(clusters))
 	registerOwn(o, rest)
-	metrics, err := newMetricsHandler(o, collector.New(o.cluster, e.manager, options), rest, e.bridge)
+	metrics, err := newMetricsHandler(o, collector.New(clusters), rest, e.bridge)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,42 +16,56 @@ type Source interface {
 	Snapshot() manager.Snapshot
 }
 
-// Options is what a Collector needs to know besides.
+// Options is what is to be known about a cluster besides.
 type Options struct {
 	BrokersExpected int               // 0: not configured
 	FileErrors      func() [3]float64 // failed loads of the TLS files ca, cert and key; nil: no TLS. Must not block.
+	Durations       *Durations        // nil: no histograms
 }
 
-// Collector is the prometheus.Collector of one cluster.
-type Collector struct {
+// Cluster is one cluster that a Collector shows. It never changes.
+type Cluster struct {
+	name    string // what the user calls it, the label kafka_cluster
 	source  Source
 	options Options
-	table   []described
+	layouts []layout // the text around the values of each family of the table
 }
 
-var _ prometheus.Collector = (*Collector)(nil)
-
-// described is a family of the table with what does not change from scrape to scrape: the descriptor that a registry knows it
-// by, and the text around its values.
-type described struct {
-	family
-	desc   *prometheus.Desc
-	layout layout
-}
-
-// New returns a collector of the cluster that the user calls by the name cluster.
-func New(cluster string, source Source, options Options) *Collector {
-	c := &Collector{source: source, options: options}
-	constant := constLabels(cluster)
+// NewCluster returns a cluster that the user calls by the name.
+func NewCluster(name string, source Source, options Options) *Cluster {
+	c := &Cluster{name: name, source: source, options: options}
 	for _, f := range table {
-		desc := prometheus.NewDesc(prefix+f.name, f.help, f.labels, constant)
-		c.table = append(c.table, described{f, desc, newLayout(f, constant)})
+		c.layouts = append(c.layouts, newLayout(f, prometheus.Labels{clusterLabel: name}))
 	}
 	return c
 }
 
-func constLabels(cluster string) prometheus.Labels {
-	return prometheus.Labels{"kafka_cluster": cluster}
+// clusterLabel is on every line, so that many clusters can be told apart, in one exporter or in many.
+const clusterLabel = "kafka_cluster"
+
+// Collector is the prometheus.Collector of all clusters: each family once, with the lines of all of them.
+type Collector struct {
+	clusters func() []*Cluster
+	table    []described
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// described is a family of the table with the descriptor that a registry knows it by.
+type described struct {
+	family
+	index int // in the table
+	desc  *prometheus.Desc
+}
+
+// New returns a collector of the clusters that the function returns at the time of each scrape. It must not block.
+func New(clusters func() []*Cluster) *Collector {
+	c := &Collector{clusters: clusters}
+	for i, f := range table {
+		labels := slices.Concat(f.labels, []string{clusterLabel})
+		c.table = append(c.table, described{f, i, prometheus.NewDesc(prefix+f.name, f.help, labels, nil)})
+	}
+	return c
 }
 
 // Describe implements prometheus.Collector.
@@ -62,23 +77,39 @@ func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
-	v := newView(c.source.Snapshot(), c.options)
-	for i := range c.table {
-		c.table[i].emit(v, sink{described: &c.table[i], metrics: metrics})
+	for _, v := range newViews(c.clusters()) {
+		for i := range c.table {
+			c.table[i].emit(v, sink{described: &c.table[i], cluster: v.cluster, metrics: metrics})
+		}
 	}
 }
 
 // view is a snapshot with what all families need of it.
 type view struct {
 	manager.Snapshot
+	cluster *Cluster
 	options Options
 	ids     []string // of the brokers
 }
 
-func newView(s manager.Snapshot, options Options) *view {
-	v := &view{Snapshot: s, options: options, ids: make([]string, len(s.Brokers))}
-	for i := range s.Brokers {
-		v.ids[i] = strconv.Itoa(int(s.Brokers[i].ID))
+func newViews(clusters []*Cluster) []*view {
+	all := make([]*view, len(clusters))
+	for i, c := range clusters {
+		all[i] = newView(c)
 	}
+	return all
+}
+
+func newView(c *Cluster) *view {
+	v := &view{Snapshot: c.source.Snapshot(), cluster: c, options: c.options}
+	v.ids = idsOf(v.Brokers)
 	return v
+}
+
+func idsOf(brokers []manager.Broker) []string {
+	ids := make([]string, len(brokers))
+	for i := range brokers {
+		ids[i] = strconv.Itoa(int(brokers[i].ID))
+	}
+	return ids
 }

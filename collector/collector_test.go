@@ -64,10 +64,10 @@ func TestExposition(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := registry(t, New(tt.cluster, fixed(tt.snapshot), tt.options))
-			if tt.durations != nil {
-				r.MustRegister(tt.durations.Collector(fixed(tt.snapshot)))
-			}
+			tt.options.Durations = tt.durations
+			list := listOf(NewCluster(tt.cluster, fixed(tt.snapshot), tt.options))
+			r := registry(t, New(list))
+			r.MustRegister(NewShownDurations(list))
 			got := exposition(t, r)
 			golden := filepath.Join("testdata", name+".prom")
 			if *update {
@@ -88,6 +88,13 @@ func TestExposition(t *testing.T) {
 			}
 		})
 	}
+}
+
+func listOf(clusters ...*Cluster) func() []*Cluster { return func() []*Cluster { return clusters } }
+
+// only is a collector of one cluster that never changes.
+func only(name string, s manager.Snapshot, options Options) *Collector {
+	return New(listOf(NewCluster(name, fixed(s), options)))
 }
 
 func observed(cluster string) *Durations {
@@ -114,7 +121,8 @@ func firstDifference(got, want []byte) string {
 func TestBrokerHistogramsVanish(t *testing.T) {
 	source := fixed(healthy())
 	d := observed("")
-	r := registry(t, d.Collector(&source))
+	r := prometheus.NewRegistry()
+	r.MustRegister(NewShownDurations(listOf(NewCluster("", &source, Options{Durations: d}))))
 	has := func(id, count string) bool {
 		line := `kafka_connection_broker_request_latency_seconds_count{broker_id="` + id + `",kafka_cluster=""} ` + count + "\n"
 		return bytes.Contains(exposition(t, r), []byte(line))
@@ -164,7 +172,7 @@ func large(n int) manager.Snapshot {
 
 func BenchmarkGather1000(b *testing.B) {
 	r := prometheus.NewRegistry()
-	r.MustRegister(New("prod", fixed(large(1000)), Options{}))
+	r.MustRegister(only("prod", large(1000), Options{}))
 	series := 0
 	for b.Loop() {
 		families, err := r.Gather()

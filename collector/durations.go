@@ -11,7 +11,7 @@ import (
 	"kafka_connection_exporter/wire"
 )
 
-// Durations holds the histograms, which cannot be made from a snapshot. The manager feeds them through Observer, its Collector
+// Durations holds the histograms, which cannot be made from a snapshot. The manager feeds them through Observer, ShownDurations
 // shows them.
 type Durations struct {
 	phase   *prometheus.HistogramVec
@@ -37,7 +37,7 @@ var durationFamilies = []family{
 func NewDurations(cluster string, perBroker bool) *Durations {
 	opts := func(f family) prometheus.HistogramOpts {
 		return prometheus.HistogramOpts{
-			Name: prefix + f.name, Help: f.help, ConstLabels: constLabels(cluster), Buckets: buckets,
+			Name: prefix + f.name, Help: f.help, ConstLabels: prometheus.Labels{clusterLabel: cluster}, Buckets: buckets,
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}
 	}
@@ -76,33 +76,35 @@ func (d *Durations) ofBroker(id string) prometheus.Observer {
 	return d.broker.WithLabelValues(id)
 }
 
-// Collector returns what shows the histograms, those of brokers exactly as long as source knows the broker.
-func (d *Durations) Collector(source Source) prometheus.Collector { return &shownDurations{d, source} }
+// ShownDurations shows the histograms of all clusters, those of brokers exactly as long as their cluster knows the broker. Which
+// clusters there are is found out at each scrape, so it describes nothing beforehand.
+type ShownDurations struct{ clusters func() []*Cluster }
 
-type shownDurations struct {
-	*Durations
-	source Source
-}
+// NewShownDurations returns a collector of the clusters that the function returns at the time of each scrape. It must not block.
+func NewShownDurations(clusters func() []*Cluster) *ShownDurations { return &ShownDurations{clusters} }
+
+var _ prometheus.Collector = (*ShownDurations)(nil)
 
 // Describe implements prometheus.Collector.
-func (d *shownDurations) Describe(descs chan<- *prometheus.Desc) {
-	d.phase.Describe(descs)
-	d.request.Describe(descs)
-	d.round.Describe(descs)
-	if d.broker != nil {
-		d.broker.Describe(descs)
+func (s *ShownDurations) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (s *ShownDurations) Collect(metrics chan<- prometheus.Metric) {
+	for _, c := range s.clusters() {
+		if c.options.Durations != nil {
+			c.options.Durations.collect(c.source, metrics)
+		}
 	}
 }
 
-// Collect implements prometheus.Collector.
-func (d *shownDurations) Collect(metrics chan<- prometheus.Metric) {
+func (d *Durations) collect(source Source, metrics chan<- prometheus.Metric) {
 	d.phase.Collect(metrics)
 	d.request.Collect(metrics)
 	d.round.Collect(metrics)
 	if d.broker == nil {
 		return
 	}
-	ids := newView(d.source.Snapshot(), Options{}).ids
+	ids := idsOf(source.Snapshot().Brokers)
 	known := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		known[id] = true

@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +32,7 @@ func (k kind) String() string { return [...]string{"gauge", "counter", "summary"
 // sink takes the samples of one family, for a registry or as text.
 type sink struct {
 	*described
+	cluster *Cluster
 	metrics chan<- prometheus.Metric
 	text    *text // nil: metrics
 }
@@ -55,23 +55,27 @@ func (s sink) put(value float64, labels ...string) {
 		labels[i] = validLabel(label)
 	}
 	if s.text != nil {
-		s.text.put(s.described, value, labels)
+		s.text.put(&s.cluster.layouts[s.index], value, labels)
 		return
 	}
 	kind := prometheus.GaugeValue
 	if s.kind == counter {
 		kind = prometheus.CounterValue
 	}
-	// The clone keeps the labels of the text, which nobody holds on to, off the heap.
-	s.metrics <- prometheus.MustNewConstMetric(s.desc, kind, value, slices.Clone(labels)...)
+	s.metrics <- prometheus.MustNewConstMetric(s.desc, kind, value, s.withCluster(labels)...)
 }
 
 func (s sink) putSum(sum manager.Sum, labels ...string) {
 	if s.text != nil {
-		s.text.putSum(s.described, sum, labels)
+		s.text.putSum(&s.cluster.layouts[s.index], sum, labels)
 		return
 	}
-	s.metrics <- prometheus.MustNewConstSummary(s.desc, sum.Count, sum.Total.Seconds(), nil, slices.Clone(labels)...)
+	s.metrics <- prometheus.MustNewConstSummary(s.desc, sum.Count, sum.Total.Seconds(), nil, s.withCluster(labels)...)
+}
+
+// withCluster adds the cluster's label. The copy keeps the labels of the text, which nobody holds on to, off the heap.
+func (s sink) withCluster(labels []string) []string {
+	return append(append(make([]string, 0, len(labels)+1), labels...), s.cluster.name)
 }
 
 // cluster emits the one sample of a family without labels.

@@ -76,8 +76,26 @@ func compareText(t testing.TB, c *Collector) {
 func TestTextIsTheLibrarys(t *testing.T) {
 	for name, snapshot := range map[string]manager.Snapshot{"start": atStart(), "healthy": healthy(), "trouble": inTrouble(), "large": large(30)} {
 		t.Run(name, func(t *testing.T) {
-			compareText(t, New("a \"quoted\\\n cluster", fixed(snapshot), Options{BrokersExpected: 3, FileErrors: func() [3]float64 { return [3]float64{0, 1, 1e21} }}))
+			compareText(t, only("a \"quoted\\\n cluster", snapshot, Options{BrokersExpected: 3, FileErrors: func() [3]float64 { return [3]float64{0, 1, 1e21} }}))
 		})
+	}
+}
+
+// TestSeveralClusters: each family once, with the lines of all clusters, in both ways to the text.
+func TestSeveralClusters(t *testing.T) {
+	c := New(listOf(NewCluster("a", fixed(healthy()), Options{}), NewCluster("b", fixed(inTrouble()), Options{}), NewCluster("c", fixed(atStart()), Options{})))
+	compareText(t, c)
+	var text strings.Builder
+	if err := c.WriteText(&text, false); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), "# TYPE kafka_connection_seeds gauge\n"); n != 1 {
+		t.Errorf("a family %d times", n)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if line := `kafka_connection_seeds{kafka_cluster="` + name + `"} 1`; !strings.Contains(text.String(), line+"\n") {
+			t.Errorf("no line %s", line)
+		}
 	}
 }
 
@@ -94,7 +112,7 @@ func FuzzText(f *testing.F) {
 		b.RoundTrips = manager.Sum{Count: count, Total: time.Duration(nanos)}
 		b.LastSuccess = time.Unix(0, nanos)
 		s.ClusterID = rack
-		compareText(t, New(strings.ToValidUTF8(cluster, "?"), fixed(s), Options{FileErrors: func() [3]float64 { return [3]float64{errors, -errors, errors / 3} }}))
+		compareText(t, only(strings.ToValidUTF8(cluster, "?"), s, Options{FileErrors: func() [3]float64 { return [3]float64{errors, -errors, errors / 3} }}))
 	})
 }
 
@@ -121,13 +139,13 @@ func (b *brokenPipe) Write([]byte) (int, error) { b.writes++; return 0, errBroke
 // TestTextStopsWithItsReader: a scrape that nobody reads any more is not rendered to its end.
 func TestTextStopsWithItsReader(t *testing.T) {
 	var w brokenPipe
-	if err := New("", fixed(large(1000)), Options{}).WriteText(&w, false); !errors.Is(err, errBroken) || w.writes > 1 {
+	if err := only("", large(1000), Options{}).WriteText(&w, false); !errors.Is(err, errBroken) || w.writes > 1 {
 		t.Errorf("%v after %d writes", err, w.writes)
 	}
 }
 
 func BenchmarkText1000(b *testing.B) {
-	c := New("prod", fixed(large(1000)), Options{})
+	c := only("prod", large(1000), Options{})
 	size := 0
 	b.ReportAllocs()
 	for b.Loop() {
