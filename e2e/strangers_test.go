@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,6 +63,8 @@ func byID(addrs []string) map[int]string {
 	}
 	return named
 }
+
+func idsOf(named map[int]string) []int { return slices.Sorted(maps.Keys(named)) }
 
 // eventually asks again and again until f has no complaint.
 func eventually(t *testing.T, timeout time.Duration, f func() error) {

@@ -15,14 +15,22 @@ import (
 	"kafka_connection_exporter/e2e/need"
 )
 
-// listTimeout is how long kcat waits for an answer, in seconds.
-const listTimeout = "3"
+// How long kcat waits for an answer, in seconds; less where none is expected.
+const (
+	listTimeout    = "3"
+	silenceTimeout = "1"
+)
 
 // List is kcat -L: the addresses, by id, of the brokers that are named to a client which starts at the seeds. The options are librdkafka's,
 // written name=value.
 func List(t testing.TB, seeds string, options ...string) (map[int]string, error) {
 	t.Helper()
-	args := []string{"-L", "-J", "-m", listTimeout, "-b", seeds, "-X", "broker.address.family=v4"}
+	return list(t, listTimeout, seeds, options)
+}
+
+func list(t testing.TB, timeout, seeds string, options []string) (map[int]string, error) {
+	t.Helper()
+	args := []string{"-L", "-J", "-m", timeout, "-b", seeds, "-X", "broker.address.family=v4"}
 	for _, o := range options {
 		args = append(args, "-X", o)
 	}
@@ -67,7 +75,7 @@ func AwaitList(t testing.TB, timeout time.Duration, seeds string, want map[int]s
 func AwaitSilence(t testing.TB, timeout time.Duration, addr string, options ...string) {
 	t.Helper()
 	await(t, timeout, func() error {
-		if named, err := List(t, addr, options...); err == nil {
+		if named, err := list(t, silenceTimeout, addr, options); err == nil {
 			return fmt.Errorf("kcat -L -b %s lists %v, want no answer", addr, named)
 		}
 		return nil
