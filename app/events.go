@@ -140,6 +140,9 @@ func (l *eventLog) write(h *history) {
 	if e.Address != "" {
 		line = append(line, "address", e.Address)
 	}
+	if e.Detail != "" {
+		line = append(line, "detail", e.Detail)
+	}
 	if f := e.Failure; f != nil {
 		line = append(line, "phase", f.Phase, "reason", f.Reason, "err", f.Text)
 	}
@@ -171,5 +174,9 @@ var eventWords = map[manager.EventKind]words{
 	manager.EventAnswerRejected:  {"answer not accepted", level.Warn},
 	manager.EventFenced:          {"broker is fenced by the cluster", level.Warn},
 	manager.EventUnfenced:        {"broker is no longer fenced", level.Info},
+	manager.EventRegistryDiffers: {"DescribeCluster names another address than Metadata, is a gateway in between?", level.Warn},
+	manager.EventRegistryAgrees:  {"DescribeCluster names the same address as Metadata again", level.Info},
+	manager.EventAnomaly:         {"an answer held what no list of brokers should hold", level.Warn},
+	manager.EventOldForm:         {"the version of ApiVersions that works has changed", level.Warn},
 	manager.EventLoopback:        {"broker advertises a loopback address, which leads every client to its own host; set advertised.listeners", level.Warn},
 }

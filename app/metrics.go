@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
 	"kafka_connection_exporter/collector"
@@ -20,6 +22,7 @@ type metrics struct {
 	rest    *prometheus.Registry // histograms and what is about the exporter itself
 	logger  *slog.Logger
 	library http.Handler // renders everything, for the requests that handler leaves to it
+	open    http.Handler // the same in OpenMetrics
 }
 
 // newMetricsHandler renders the ordinary scrape in a tenth of the library's time: see collector.WriteText. Everything else,
@@ -37,6 +40,8 @@ func newMetricsHandler(o *options, cluster *collector.Collector, rest *prometheu
 	}
 	m := &metrics{cluster: cluster, rest: rest, logger: logger}
 	m.library = promhttp.HandlerFor(prometheus.Gatherers{all, rest}, opts)
+	opts.Registry = nil // its error counter is registered once
+	m.open = promhttp.HandlerFor(untangled{prometheus.Gatherers{all, rest}}, opts)
 	// The text repeats itself so much that the fastest level is nearly as good as the best, and takes a fifth of the time.
 	compress, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed))
 	if err != nil {
@@ -57,6 +62,10 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 	openMetrics, known := textFormats[format.FormatType()]
 	if !known || r.URL.Query().Has("name[]") {
+		if openMetrics {
+			m.open.ServeHTTP(w, r)
+			return
+		}
 		m.library.ServeHTTP(w, r)
 		return
 	}
@@ -72,6 +81,9 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the scraper has gone, and knows it
 	}
 	encoder := expfmt.NewEncoder(w, format)
+	if openMetrics {
+		untangle(families)
+	}
 	for _, f := range families {
 		if err := encoder.Encode(f); err != nil {
 			return
@@ -80,4 +92,31 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if closer, ok := encoder.(expfmt.Closer); ok {
 		_ = closer.Close() // writes OpenMetrics' last line
 	}
+}
+
+// untangle makes counters whose name without _total is another family's as well, go_memstats_alloc_bytes, families of no known type:
+// in OpenMetrics the two would be one family twice, which strict parsers refuse. Values and names stay.
+func untangle(families []*dto.MetricFamily) {
+	names := make(map[string]bool, len(families))
+	for _, f := range families {
+		names[f.GetName()] = true
+	}
+	for _, f := range families {
+		if base, ok := strings.CutSuffix(f.GetName(), "_total"); ok && names[base] && f.GetType() == dto.MetricType_COUNTER {
+			f.Type = dto.MetricType_UNTYPED.Enum()
+			for _, m := range f.Metric {
+				m.Untyped, m.Counter = &dto.Untyped{Value: m.Counter.Value}, nil
+			}
+		}
+	}
+}
+
+// untangled is a gatherer for OpenMetrics.
+type untangled struct{ prometheus.Gatherer }
+
+// Gather implements prometheus.Gatherer.
+func (u untangled) Gather() ([]*dto.MetricFamily, error) {
+	families, err := u.Gatherer.Gather()
+	untangle(families)
+	return families, err
 }

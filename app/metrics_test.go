@@ -103,3 +103,25 @@ func TestChoiceOfFamilies(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestOpenMetricsNamesOnce: in OpenMetrics a counter's family is called without _total, so that no other family may be called so.
+func TestOpenMetricsNamesOnce(t *testing.T) {
+	p := start(t, "--kafka.seed=127.0.0.1:1")
+	for _, path := range []string{"/metrics", "/metrics?name[]=go_memstats_alloc_bytes&name[]=go_memstats_alloc_bytes_total"} {
+		_, body := p.scrapeAs(path, askOpenMetrics, "identity")
+		kinds := make(map[string]string)
+		for line := range strings.Lines(string(body)) {
+			if f := strings.Fields(line); len(f) == 4 && f[1] == "TYPE" {
+				if kinds[f[2]] != "" {
+					t.Errorf("%s: %s is a %s and a %s", path, f[2], kinds[f[2]], f[3])
+				}
+				kinds[f[2]] = f[3]
+			}
+		}
+		for _, sample := range []string{"\ngo_memstats_alloc_bytes ", "\ngo_memstats_alloc_bytes_total "} {
+			if !bytes.Contains(body, []byte(sample)) {
+				t.Errorf("%s: no sample %q", path, sample)
+			}
+		}
+	}
+}

@@ -53,6 +53,14 @@ func address(host string, port int) string {
 	return host + ":" + strconv.Itoa(port)
 }
 
+// advertised is the address that the broker's clients dial; there is none where only DescribeCluster knows the broker and is not to be trusted.
+func advertised(b *manager.Broker) string {
+	if b.Hidden {
+		return ""
+	}
+	return address(b.Host, b.Port)
+}
+
 // failing returns the failure of a broker that matters most: that it cannot be reached, else that it accepts nobody new.
 func failing(b *manager.Broker) *manager.Failure {
 	switch {

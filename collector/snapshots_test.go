@@ -27,7 +27,8 @@ func healthy() manager.Snapshot {
 	}
 	one.StateChanges[manager.StateReady] = 3
 	one.Closes[manager.CauseReplaced] = 2
-	two := manager.Target{Host: "2001:db8::2", Port: 9092, State: manager.StateReady, Reachable: manager.VerdictGood, References: 2}
+	one.APIVersions = 5
+	two := manager.Target{APIVersions: 4, Host: "2001:db8::2", Port: 9092, State: manager.StateReady, Reachable: manager.VerdictGood, References: 2}
 	return manager.Snapshot{
 		ClusterID:         "MkU3OEVBNTcwNTJENDM2Qk",
 		BrokersInMetadata: 2,
@@ -37,7 +38,7 @@ func healthy() manager.Snapshot {
 			Attempts: 1, Trace: wire.Trace{Started: noon, Addresses: make([]wire.AddressTrace, 2)}}}},
 		Brokers: []manager.Broker{
 			{ID: 1, Rack: "r1", InMetadata: true, Fenced: manager.VerdictGood, Accepts: manager.VerdictGood,
-				Identity: wire.IdentityVerified, Agrees: manager.VerdictGood, Reports: 2, Target: one},
+				Identity: wire.IdentityVerified, Agrees: manager.VerdictGood, RegistryAgrees: manager.VerdictGood, Reports: 2, Target: one},
 			{ID: 2, InMetadata: true, Identity: wire.IdentityUnverified, Agrees: manager.VerdictGood, Reports: 2, Target: two},
 		},
 	}
@@ -81,6 +82,8 @@ func inTrouble() manager.Snapshot {
 		},
 	}
 	s.Refresh.Failures[wire.ReasonTimeout] = 2
+	s.Refresh.AnswersAnomalous[wire.AnomalyNegativeID] = 3
+	s.Brokers[0].APIVersions, s.Brokers[0].RegistryAgrees, s.Brokers[0].Hidden = -1, manager.VerdictBad, true
 	s.Refresh.AnswersRejected[wire.ReasonWrongCluster] = 1
 	s.Seeds[0].PhaseFailures[wire.PhaseResolve] = 4
 	return s

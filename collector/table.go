@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"kafka_connection_exporter/manager"
+	"kafka_connection_exporter/wire"
 )
 
 // table is every family that is made from a snapshot. METRICS.md says the same for people; a test compares the two.
@@ -57,6 +58,12 @@ var clusterTable = []family{
 		cluster(func(v *view) float64 { return float64(v.Refresh.HedgeWins) })},
 	{"metadata_answers_rejected_total", counter, []string{"reason"}, "Metadata that was received and not believed.",
 		perReason(func(v *view) []uint64 { return v.Refresh.AnswersRejected[:] })},
+	{"metadata_answers_anomalous_total", counter, []string{"kind"}, "Metadata that named a broker twice, with a negative id, or more brokers than any cluster has; the rest of it counted.",
+		func(v *view, out sink) {
+			for kind, n := range v.Refresh.AnswersAnomalous {
+				out.put(float64(n), wire.Anomaly(kind).String())
+			}
+		}},
 	{"rebootstraps_total", counter, nil, "Rounds that went back to the seeds when no known broker was left to ask.",
 		cluster(func(v *view) float64 { return float64(v.Refresh.Rebootstraps) })},
 

@@ -8,7 +8,7 @@ import (
 // brokerTable is the families with one or more series for each broker.
 var brokerTable = []family{
 	{"broker_info", gauge, []string{"broker_id", "address", "rack"}, "The address that the broker advertises, and its rack.",
-		brokers(func(id string, b *manager.Broker, out sink) { out.put(1, id, address(b.Host, b.Port), b.Rack) })},
+		brokers(func(id string, b *manager.Broker, out sink) { out.put(1, id, advertised(b), b.Rack) })},
 	{"broker_reachable", gauge, []string{"broker_id"}, "Whether the last finished check of the broker succeeded.",
 		brokers(func(id string, b *manager.Broker, out sink) { verdict(b.Reachable, out, id) })},
 	{"broker_accepts_connections", gauge, []string{"broker_id"}, "Whether the last finished fresh handshake with the broker succeeded.",
@@ -44,6 +44,14 @@ var brokerTable = []family{
 		})},
 	{"broker_metadata_agrees", gauge, []string{"broker_id"}, "Whether the broker names the same brokers as the majority does; 0 for all where there is none.",
 		brokers(func(id string, b *manager.Broker, out sink) { verdict(b.Agrees, out, id) })},
+	{"broker_describe_cluster_agrees", gauge, []string{"broker_id"}, "Whether DescribeCluster names the broker at the address that Metadata does, which is the one that clients dial; absent where it cannot be asked.",
+		brokers(func(id string, b *manager.Broker, out sink) { verdict(b.RegistryAgrees, out, id) })},
+	{"broker_api_versions_version", gauge, []string{"broker_id"}, "Version of ApiVersions that the broker has answered in; where it hangs up on newer ones, clients that begin with them fail.",
+		brokers(func(id string, b *manager.Broker, out sink) {
+			if b.APIVersions >= 0 {
+				out.put(float64(b.APIVersions), id)
+			}
+		})},
 	{"broker_address_info", gauge, []string{"broker_id", "address", "verdict"}, "How dialing each address of the broker's name went in the last attempt, if the name has several.",
 		brokers(addresses)},
 

@@ -36,7 +36,8 @@ func brokerNumbers() []cog.Builder[dashboard.Panel] {
 		worst("Can be reached", "The last check on the shared connection, as the exporter says that sees it worst.", least("broker_reachable")).number(yesNo...),
 		worst("Accepts connections", "The last fresh connection through all phases.", least("broker_accepts_connections")).number(yesNo...),
 		worst("In the metadata", "Whether the cluster names the broker to clients.", least("broker_in_metadata")).number(yesNo...),
-		worst("Agrees", "Whether it names the same brokers as the majority.", least("broker_metadata_agrees")).number(yesNo...),
+		agreement(worst("Agrees", "Whether it names the same brokers as the majority, and whether DescribeCluster names it where Metadata does: no is a gateway in between.",
+			least("broker_metadata_agrees")), least("broker_describe_cluster_agrees")),
 		panel{title: "Certificate ends in", about: "The first of the presented chain. Nothing without TLS.", unit: "s", width: 4, height: 4,
 			steps:   steps(red, 3*86400.0, orange, 14*86400.0, blue),
 			queries: []query{{"min by (kafka_cluster, broker_id) (" + chosen("broker_certificate_expiry_timestamp_seconds") + ") - time()", "{{kafka_cluster}} {{broker_id}}"}}}.number(),
@@ -44,6 +45,12 @@ func brokerNumbers() []cog.Builder[dashboard.Panel] {
 			steps:   steps(blue, 30.0, orange, 60.0, red),
 			queries: []query{{"time() - min by (kafka_cluster, broker_id) (" + chosen("broker_last_success_timestamp_seconds") + ")", "{{kafka_cluster}} {{broker_id}}"}}}.number(),
 	}
+}
+
+// agreement adds a line about DescribeCluster.
+func agreement(p panel, expr string) cog.Builder[dashboard.Panel] {
+	p.queries = append(p.queries, query{expr, "{{kafka_cluster}} {{broker_id}} DescribeCluster"})
+	return p.number(yesNo...)
 }
 
 func brokerStates() []cog.Builder[dashboard.Panel] {

@@ -11,44 +11,25 @@ import (
 	"kafka_connection_exporter/wire"
 )
 
-// unregisteredRounds is how many rounds in a row, answered by as many others, must say that a broker is no longer registered
-// before it is forgotten: one broker's view may be older than another's. Where only one is left to ask, it may say it twice.
-const unregisteredRounds = 2
-
-// missing is what is known of a broker that a list should name and does not.
-type missing struct {
-	rounds int
-	by     map[*target]bool // who has said so
-}
-
-// apply makes a good answer the list of brokers. New ones are started, known ones moved if their address changed, and those
-// that are missing stay, marked, until they are forgotten.
-func (m *Manager) apply(view wire.View, from *target) {
-	m.list.Store(&view.Brokers)
+// apply takes over what an answer says as far as one broker's word is enough: brokers that nobody has named before. It returns
+// whether the answer differs in anything else from what is known, which takes more than one to change: see decide.
+func (m *Manager) apply(view wire.View, from *target) (doubtful bool) {
 	m.answered = from
-	listed := make(map[int32]bool, len(view.Brokers))
-	m.now.inMetadata = 0
+	named := make(map[int32]bool, len(view.Brokers))
 	for _, b := range view.Brokers {
-		listed[b.ID] = true
-		if !b.Fenced {
-			m.now.inMetadata++
+		named[b.ID] = true
+		before, listed := m.listed[b.ID]
+		if t := m.brokers[b.ID]; !listed && (t == nil || m.unlisted[b.ID]) {
+			m.enlist(b)
+		} else if before != b {
+			doubtful = true
 		}
-		m.applyBroker(b, view.KnowsFenced)
 	}
-	if view.KnowsFenced { // another list leaves out who is fenced, too
-		maps.DeleteFunc(m.retired, func(id int32, _ bool) bool { return !listed[id] })
-	}
-	for id, t := range m.brokers {
-		if !listed[id] {
-			m.leave(t)
-			if view.KnowsFenced {
-				m.noteUnregistered(t, from)
-			}
-		} else {
-			delete(m.gone, id)
-		}
+	for id := range m.listed {
+		doubtful = doubtful || !named[id]
 	}
 	m.reindex()
+	return doubtful
 }
 
 // lastList returns the list of the last good answer, which answers that are equal to it share.
@@ -59,29 +40,43 @@ func (m *Manager) lastList() []wire.BrokerInfo {
 	return nil
 }
 
-// applyBroker brings one broker up to date. A fenced one is registered but not in the metadata that clients get; after the
-// retention it stays forgotten until it serves again.
-func (m *Manager) applyBroker(b wire.BrokerInfo, knowsFenced bool) {
-	if b.Fenced && m.retired[b.ID] {
+// share makes the list the one that equal answers share, if it is what is known.
+func (m *Manager) share(list []wire.BrokerInfo) {
+	if len(list) != len(m.listed) {
 		return
 	}
+	for _, b := range list {
+		if m.listed[b.ID] != b {
+			return
+		}
+	}
+	m.list.Store(&list)
+}
+
+// enlist makes a broker a member of the metadata, at the address that it advertises there.
+func (m *Manager) enlist(b wire.BrokerInfo) {
+	m.listed[b.ID] = b
+	delete(m.absent, b.ID)
+	delete(m.gone, b.ID)
+	delete(m.unlisted, b.ID)
 	delete(m.retired, b.ID)
 	t := m.brokers[b.ID]
 	if t == nil {
-		t = newTarget(m, "broker", strconv.Itoa(int(b.ID)), wire.Peer{Host: b.Host, Port: b.Port, NodeID: b.ID})
-		t.now.InMetadata = !b.Fenced
-		t.publish()
-		m.brokers[b.ID] = t
-		t.emit(EventBrokerAdded, nil)
-		m.start(t)
+		t = m.add(b, true)
 	}
 	m.noteLoopback(t, b)
-	if b.Fenced {
-		m.leave(t)
-	} else {
-		delete(m.absent, b.ID)
-	}
-	t.do(func() { t.update(b, knowsFenced) })
+	t.do(func() { t.update(b) })
+}
+
+// add starts a broker that is new to us.
+func (m *Manager) add(b wire.BrokerInfo, inMetadata bool) *target {
+	t := newTarget(m, "broker", strconv.Itoa(int(b.ID)), wire.Peer{Host: b.Host, Port: b.Port, NodeID: b.ID})
+	t.now.Rack, t.now.InMetadata, t.now.Hidden = b.Rack, inMetadata, !inMetadata
+	t.publish()
+	m.brokers[b.ID] = t
+	t.emit(EventBrokerAdded, nil)
+	m.start(t)
+	return t
 }
 
 // noteLoopback reports a broker whose advertised address leads every client to the client's own host, once per address. Where
@@ -104,82 +99,38 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// update is what the metadata says about a broker, told to its owner.
-func (t *target) update(b wire.BrokerInfo, knowsFenced bool) {
-	t.now.Rack = b.Rack
-	t.noteFenced(b.Fenced, knowsFenced)
-	if !t.now.InMetadata && !b.Fenced {
+// update is what the metadata says about a broker that it names, told to its owner.
+func (t *target) update(b wire.BrokerInfo) {
+	t.now.Rack, t.now.Hidden = b.Rack, false
+	t.noteFenced(false, t.now.Fenced != VerdictUnknown) // metadata hides who is fenced
+	if !t.now.InMetadata {
+		t.now.InMetadata = true
 		t.emit(EventBrokerReturned, nil)
-	} else if t.now.InMetadata && b.Fenced {
-		t.emit(EventBrokerLeft, nil)
 	}
-	t.now.InMetadata = !b.Fenced
-	moved := t.peer.Host != b.Host || t.peer.Port != b.Port
-	t.move(b.Host, b.Port)
+	t.readdress(b.Host, b.Port)
+}
+
+// readdress gives the broker the address that it has from now on.
+func (t *target) readdress(host string, port int) {
+	moved := t.peer.Host != host || t.peer.Port != port
+	t.move(host, port)
 	if moved {
 		t.emit(EventBrokerMoved, nil)
 	}
 }
 
-// noteFenced keeps what is known of the fencing. A list that cannot name fenced brokers names only those that are not, and teaches
-// nothing about a broker of which nothing is known.
-func (t *target) noteFenced(fenced, knowsFenced bool) {
-	before := t.now.Fenced
-	switch {
-	case fenced:
-		t.now.Fenced = VerdictBad
-		if before != VerdictBad {
-			t.emit(EventFenced, nil)
-		}
-	case knowsFenced || before != VerdictUnknown:
-		t.now.Fenced = VerdictGood
-		if before == VerdictBad {
-			t.emit(EventUnfenced, nil)
-		}
-	}
-}
-
 // leave starts the retention of a broker that is no longer in the metadata.
 func (m *Manager) leave(t *target) {
+	delete(m.listed, t.id)
 	if _, already := m.absent[t.id]; !already {
 		m.absent[t.id] = time.Now()
 	}
-	t.do(t.markAbsent)
-}
-
-func (t *target) markAbsent() {
-	if t.now.InMetadata {
-		t.now.InMetadata = false
-		t.emit(EventBrokerLeft, nil)
-	}
-}
-
-// noteUnregistered counts answers that would name the broker if it were registered, fenced or not, and do not.
-func (m *Manager) noteUnregistered(t, from *target) {
-	gone := m.gone[t.id]
-	if gone == nil {
-		gone = &missing{by: make(map[*target]bool)}
-		m.gone[t.id] = gone
-	}
-	gone.rounds++
-	if !from.isSeed() { // it may be the same broker once more
-		gone.by[from] = true
-	}
-	if len(gone.by) >= unregisteredRounds || gone.rounds >= unregisteredRounds && m.witnesses(t) < unregisteredRounds {
-		m.forget(t)
-	} else {
-		m.again = true
-	}
-}
-
-// witnesses counts the brokers, other than t itself, that can be asked at once.
-func (m *Manager) witnesses(t *target) (n int) {
-	for _, other := range m.brokers {
-		if other != t && other.published.Load().State == StateReady {
-			n++
+	t.do(func() {
+		if t.now.InMetadata {
+			t.now.InMetadata = false
+			t.emit(EventBrokerLeft, nil)
 		}
-	}
-	return n
+	})
 }
 
 // expire forgets the brokers whose retention has passed.
@@ -200,6 +151,8 @@ func (m *Manager) expire() {
 func (m *Manager) forget(t *target) {
 	id := t.id
 	delete(m.brokers, id)
+	delete(m.listed, id)
+	delete(m.unlisted, id)
 	delete(m.absent, id)
 	delete(m.gone, id)
 	delete(m.loopback, id)
@@ -209,39 +162,10 @@ func (m *Manager) forget(t *target) {
 
 // reindex rebuilds what readers see. They keep the slices and the map that they have.
 func (m *Manager) reindex() {
+	m.now.inMetadata = len(m.listed)
 	m.now.byID = maps.Clone(m.brokers)
 	m.now.brokers = make([]*target, 0, len(m.brokers))
 	for _, id := range slices.Sorted(maps.Keys(m.brokers)) {
 		m.now.brokers = append(m.now.brokers, m.brokers[id])
-	}
-}
-
-// judgeViews compares what the brokers last said about the cluster with what most of them say. Where no list has more votes than
-// every other one, nobody knows who is right, and no broker agrees.
-func judgeViews(brokers []Broker, signatures []uint64) {
-	votes := make(map[uint64]int)
-	for i, s := range signatures {
-		if s != 0 && brokers[i].Reachable == VerdictGood {
-			votes[s]++
-		}
-	}
-	var majority uint64
-	most := 0
-	for s, n := range votes {
-		switch {
-		case n > most:
-			majority, most = s, n
-		case n == most:
-			majority = 0 // so far
-		}
-	}
-	for i, s := range signatures {
-		switch {
-		case s == 0 || brokers[i].Reachable != VerdictGood:
-		case s == majority:
-			brokers[i].Agrees = VerdictGood
-		default:
-			brokers[i].Agrees = VerdictBad
-		}
 	}
 }

@@ -44,7 +44,11 @@ func (t *target) scheduleCheck() {
 		interval = t.m.cfg.SeedCheckInterval
 	}
 	if interval > 0 {
-		t.checkAt.Reset(max(jitter(interval, 0.9, 1, t.m.random()), time.Until(t.mutedUntil)))
+		due := jitter(interval, 0.9, 1, t.m.random())
+		if muted := time.Until(t.mutedUntil); muted > 0 {
+			due = min(due, muted)
+		}
+		t.checkAt.Reset(due)
 	}
 }
 
@@ -52,6 +56,10 @@ func (t *target) scheduleCheck() {
 func (t *target) onCheckDue() {
 	if t.isSeed() {
 		t.ask(make(chan answer, 1))
+		return
+	}
+	if t.conn != nil && time.Now().Before(t.mutedUntil) {
+		t.probe()
 		return
 	}
 	t.check()
@@ -87,6 +95,8 @@ func (t *target) check() {
 	t.checking = true
 	t.now.Requests++
 	r := checkResult{conn: t.conn, ping: t.onlyPing()}
+	ask := t.mayAskRegistry()
+	t.asking = t.asking || ask
 	t.goWork(func() {
 		ctx, cancel := context.WithTimeout(t.ctx, t.m.cfg.CheckTimeout)
 		defer cancel()
@@ -100,6 +110,9 @@ func (t *target) check() {
 		select {
 		case t.checked <- r:
 		case <-t.ctx.Done():
+		}
+		if ask {
+			t.registered <- t.askRegistry(r) // has room for the one
 		}
 	})
 }
@@ -198,6 +211,7 @@ func (t *target) onGoodCheck(r checkResult) {
 	}
 	t.judge(nil)
 	if !r.ping { // who asked meanwhile waits for the next check, which follows at once
+		t.noteAnomalies(r.view.Anomalies)
 		t.noteView(r.view)
 		t.answer(answer{target: t, view: r.view})
 	}

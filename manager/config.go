@@ -60,6 +60,10 @@ const (
 	EventAnswerRejected                   // a target's answer was not accepted
 	EventFenced                           // the cluster fenced a broker
 	EventUnfenced                         // and lifted it
+	EventRegistryDiffers                  // DescribeCluster names another address than Metadata: a gateway may be in between
+	EventRegistryAgrees                   // and no longer does
+	EventAnomaly                          // an answer held what no list should hold
+	EventOldForm                          // a target hangs up on newer forms of ApiVersions, so that clients that begin with them fail
 	EventLoopback                         // a broker advertises a loopback address although no seed is one
 )
 
@@ -69,4 +73,5 @@ type Event struct {
 	Target  string   // "seed a:9092" or "broker 3"; empty for rounds
 	Address string   // host:port now
 	Failure *Failure // for the bad ones
+	Detail  string   // what else there is to say, for people
 }

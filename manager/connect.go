@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -39,7 +40,7 @@ func (t *target) connect() {
 	if t.isSeed() {
 		pace = t.m.seedPace
 	}
-	t.startDial(t.dialed, pace, func(dialResult) {})
+	t.startDial(t.dialed, pace, t.dialer.Timeout, func(dialResult) {})
 }
 
 // forbidden returns why the target must not be dialed now: an address that would reach somebody else, such as 0.0.0.0,
@@ -63,17 +64,20 @@ func invalidAddress(host string, port int) bool {
 	return err == nil && addr.Unmap().WithZone("").IsUnspecified()
 }
 
-// startDial takes a new connection through its phases in a goroutine of its own, runs before on the outcome and reports it.
-// Waiting for the rate limit, if there is one, is no phase.
-func (t *target) startDial(to chan<- dialResult, pace *rate.Limiter, before func(dialResult)) {
+// startDial takes a new connection through its phases in a goroutine of its own, within limit, runs before on the outcome and
+// reports it. Waiting for the rate limit, if there is one, is no phase.
+func (t *target) startDial(to chan<- dialResult, pace *rate.Limiter, limit time.Duration, before func(dialResult)) {
 	t.peer.ClusterID = t.m.cluster()
+	t.peer.Form = t.forms.next
 	r, peer := dialResult{epoch: t.epoch}, t.peer
 	t.goWork(func() {
 		if pace != nil {
 			r.err = pace.Wait(t.ctx)
 		}
 		if r.err == nil {
-			r.conn, r.trace, r.err = t.dialer.Dial(t.ctx, peer)
+			ctx, cancel := context.WithTimeout(t.ctx, limit)
+			r.conn, r.trace, r.err = t.dialer.Dial(ctx, peer)
+			cancel()
 		}
 		before(r)
 		select {
@@ -98,10 +102,14 @@ func (t *target) onDialed(r dialResult) {
 		t.setState(StateIdle)
 		return
 	}
-	t.recordTrace(r)
+	onlyTried := t.recordTrace(r)
 	if r.err != nil {
 		err := wire.AsError(wire.PhaseDial, r.err)
 		t.countFailure(err)
+		if onlyTried {
+			t.retreat(err)
+			return
+		}
 		t.failAttempt(err)
 		return
 	}
@@ -112,8 +120,14 @@ func (t *target) onDialed(r dialResult) {
 	t.check()
 }
 
-// recordTrace keeps what a finished attempt or fresh handshake found out, and its verdict on accepting connections.
-func (t *target) recordTrace(r dialResult) {
+// recordTrace keeps what a finished attempt or fresh handshake found out, and its verdict on accepting connections. It returns true
+// if the attempt was a mere try of a newer form of ApiVersions, and says nothing else.
+func (t *target) recordTrace(r dialResult) (onlyTried bool) {
+	err := wire.AsError(wire.PhaseDial, r.err)
+	if t.noteForm(r, err) {
+		t.scheduleShake()
+		return true
+	}
 	t.now.Trace = r.trace
 	t.noteAddress(r)
 	for _, step := range r.trace.Steps {
@@ -121,7 +135,6 @@ func (t *target) recordTrace(r dialResult) {
 			t.m.cfg.Observer.Phase(step.Phase, step.Duration)
 		}
 	}
-	err := wire.AsError(wire.PhaseDial, r.err)
 	t.noteQuestion(err)
 	t.judgeAccepts(err)
 	if err != nil {
@@ -129,10 +142,17 @@ func (t *target) recordTrace(r dialResult) {
 		if err.Reason == wire.ReasonMisrouted || err.Reason == wire.ReasonWrongCluster {
 			t.now.Identity = wire.IdentityWrong
 		}
-		return
+		return false
 	}
 	t.now.Connects.add(r.trace.Duration())
 	t.now.TLS, t.now.Identity = r.conn.TLS, r.conn.Identity
+	return false
+}
+
+// retreat makes the next attempt after a try of a newer form. The verdict stays: by the older form the target could be reached.
+func (t *target) retreat(err *wire.Error) {
+	t.answer(answer{target: t, err: err})
+	t.wait(backoff(t.m.cfg.BackoffBase, t.m.cfg.BackoffMax, 1, t.m.random()))
 }
 
 // noteCertificate keeps the end of a certificate that was not accepted, which most often is why.
@@ -208,6 +228,9 @@ func (t *target) onLost() {
 		cause = CauseRemote
 	}
 	t.disconnect(cause)
+	if t.forms.works != wire.FormIdentified {
+		t.tryNewestForm()
+	}
 	t.m.nudge(t.m.changed)
 	if !t.proven {
 		err := wire.AsError(wire.PhaseRequest, conn.Err())

@@ -25,7 +25,7 @@ func (t *target) noteAddress(r dialResult) {
 	t.peer.Doubtful = slices.DeleteFunc(slices.Clone(t.peer.Doubtful), func(a netip.Addr) bool {
 		return a == reached || !slices.ContainsFunc(r.trace.Addresses, func(known wire.AddressTrace) bool { return known.Addr.Addr() == a })
 	})
-	if err := wire.AsError(wire.PhaseDial, r.err); err != nil && reached.IsValid() && !aboutUs(err) {
+	if err := wire.AsError(wire.PhaseDial, r.err); err != nil && reached.IsValid() && !aboutUs(err) && !aboutForm(err, r.trace.Form) {
 		t.doubt(reached)
 	}
 }
@@ -34,6 +34,9 @@ func (t *target) noteAddress(r dialResult) {
 func aboutUs(err *wire.Error) bool {
 	return err.Ours() || err.Reason == wire.ReasonTokenUnavailable || err.Reason == wire.ReasonCredentialsRejected
 }
+
+// aboutForm is about a peer that hung up on a form of ApiVersions and was not yet asked in the oldest.
+func aboutForm(err *wire.Error, asked wire.Form) bool { return err.HungUp() && asked < wire.FormOldest }
 
 // enoughQuestions is how many attempts in a row must break off over the question for the broker's id for it to be the reason, and no
 // accident.

@@ -15,15 +15,22 @@ const (
 	// slowExchange is how long a SASL exchange may keep its turn from others once the credentials are known to be good: a
 	// broker that hangs must not keep the others from authenticating.
 	slowExchange = 3 * time.Second
+	// quickExchange is the same for the moment after somebody has accepted the credentials, in which they can hardly be wrong: at
+	// the start, many brokers come at once, and those that hang must not be in the way of the others.
+	quickExchange = 50 * time.Millisecond
+	// fresh is how long that moment lasts.
+	fresh = time.Second
 	// credentialPoll is how often the credentials are looked at for a change while they are held back.
 	credentialPoll = 5 * time.Second
 )
 
 // gate keeps one wrong password from locking an account. All SASL exchanges of a cluster take turns: one at a time until
-// one has succeeded, two after that. A definite rejection holds all back for the retry interval, or until the credentials change;
-// then one tries again. Where others have accepted the same credentials, the first rejection holds back only who rejected, for that
-// broker may be the one that is wrong; the second in the interval holds back all. So a wrong password costs at most two attempts per
-// interval, however many brokers there are, if these answer within slowExchange. run owns the state; everybody may read what is held back.
+// one has succeeded, two after that; who was slow before takes turns of its own, and so is in nobody's way. A definite rejection
+// holds all back for the retry interval, or until the credentials change; then one tries again. Where others have accepted the same
+// credentials, the first rejection holds back only who rejected, for that broker may be the one that is wrong; the second in the
+// interval holds back all but those who have accepted, and when one of these rejects, all. So a wrong password costs at
+// most two attempts per interval, however many brokers there are, if these answer within slowExchange. run owns the state;
+// everybody may read what is held back.
 type gate struct {
 	interval time.Duration
 	version  func() string // changes with the credentials
@@ -34,23 +41,35 @@ type gate struct {
 	held     atomic.Pointer[hold]
 
 	// Owned by run.
-	proven  bool // somebody has accepted the credentials, and since then not two have rejected them
-	running []*exchange
-	waiting []*exchange
+	accepted        map[string]string // names of targets that accept the credentials, and their addresses
+	acceptedVersion string            // of these credentials
+	acceptedAt      time.Time         // when one last did
+	hung            map[string]bool   // names of targets whose last exchange was slow
+	running         []*exchange
+	waiting         []*exchange
 }
 
 // hold is who may not authenticate, for how long, and why.
 type hold struct {
 	until   time.Time
 	err     error
-	version string   // of the rejected credentials
-	who     []string // names and addresses of targets; nil: all
+	version string          // of the rejected credentials
+	who     []string        // names and addresses of targets; nil: all
+	spared  map[string]bool // names and addresses of those who may all the same
 }
 
 func (h *hold) active() bool { return h != nil && time.Now().Before(h.until) }
 
 // covers says whether it is about any of these. A seed and a broker at the same address are the same to it.
-func (h *hold) covers(who ...string) bool { return h.active() && (h.who == nil || overlap(h.who, who)) }
+func (h *hold) covers(who ...string) bool {
+	if !h.active() {
+		return false
+	}
+	if h.who != nil {
+		return overlap(h.who, who)
+	}
+	return !slices.ContainsFunc(who, func(s string) bool { return h.spared[s] })
+}
 
 func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
@@ -59,6 +78,8 @@ func overlap(a, b []string) bool {
 // exchange is one caller's wish to authenticate.
 type exchange struct {
 	granted chan error // has room for the one answer
+	began   time.Time  // when it got its turn
+	hung    bool       // the target's last one was slow: it takes turns of its own
 	who     []string   // the target's name, and the address that it is connected to
 	urgent  bool       // a session that ends
 	version string     // of the credentials, when it asked
@@ -74,9 +95,10 @@ type departure struct {
 type departureKind uint8
 
 const (
-	finished departureKind = iota // the broker has answered, or the connection failed
-	gaveUp                        // the caller stopped waiting for its turn
-	slow                          // it still runs, and takes long
+	finished  departureKind = iota // the broker has answered, or the connection failed
+	gaveUp                         // the caller stopped waiting for its turn
+	lingering                      // it still runs after quickExchange
+	slow                           // it still runs, and takes long
 )
 
 var (
@@ -89,7 +111,8 @@ func newGate(interval time.Duration, version func() string) *gate {
 		version = func() string { return "" }
 	}
 	return &gate{interval: interval, version: version, enter: make(chan *exchange), leave: make(chan departure),
-		reopened: make(chan struct{}, 1), ended: make(chan struct{})}
+		reopened: make(chan struct{}, 1), ended: make(chan struct{}),
+		accepted: make(map[string]string), hung: make(map[string]bool)}
 }
 
 // refusal returns why these may not start an attempt now, or nil.
@@ -142,8 +165,10 @@ func (g *gate) turn(ctx context.Context, x *exchange) (done func(error), err err
 	case <-g.ended:
 		return nil, errStopped
 	}
+	linger := time.AfterFunc(quickExchange, func() { g.tell(departure{of: x, kind: lingering}) })
 	timer := time.AfterFunc(slowExchange, func() { g.tell(departure{of: x, kind: slow}) })
 	return func(err error) {
+		linger.Stop()
 		timer.Stop()
 		g.tell(departure{of: x, kind: finished, err: err})
 	}, nil
@@ -178,6 +203,7 @@ func (g *gate) run(ctx context.Context) {
 
 // await puts x in the queue. Sessions that end go first: they have been accepted before, and have no time to lose.
 func (g *gate) await(x *exchange) {
+	x.hung = g.hung[x.who[0]]
 	i := slices.IndexFunc(g.waiting, func(other *exchange) bool { return !other.urgent })
 	if !x.urgent || i < 0 {
 		i = len(g.waiting)
@@ -193,23 +219,39 @@ func (g *gate) admit() {
 			x.granted <- refusal
 			return true
 		}
-		busy := slices.ContainsFunc(g.running, func(other *exchange) bool { return overlap(other.who, x.who) })
-		if busy || len(g.running) >= g.limit() {
+		if !g.mayRun(x) {
 			return false
 		}
+		x.began = time.Now()
 		g.running = append(g.running, x)
 		x.granted <- nil
 		return true
 	})
 }
 
-// limit is how many may run: each may be rejected, and two rejections per interval is all that there may be.
-func (g *gate) limit() int {
-	if !g.proven || g.held.Load().active() {
-		return 1
+// mayRun says whether there is a turn for x: one at an address, and as many as its kind has. Each that runs may be rejected, and two
+// rejections per interval is all that there may be.
+func (g *gate) mayRun(x *exchange) bool {
+	same := 0
+	for _, other := range g.running {
+		if overlap(other.who, x.who) {
+			return false
+		}
+		if other.hung == x.hung {
+			same++
+		}
 	}
-	return 2
+	switch {
+	case !g.proven(x):
+		return len(g.running) == 0
+	case x.hung || g.held.Load().active():
+		return same == 0
+	}
+	return same < 2
 }
+
+// proven says whether somebody has accepted the same credentials.
+func (g *gate) proven(x *exchange) bool { return len(g.accepted) > 0 && g.acceptedVersion == x.version }
 
 // extend adds the other names of those who are held back to the hold, so that they do not even dial.
 func (g *gate) extend(who []string) {
@@ -223,8 +265,21 @@ func (g *gate) extend(who []string) {
 }
 
 func (g *gate) onDeparture(d departure) {
-	if d.kind == slow && !g.proven {
-		return // one at a time, however slow, while nobody knows whether the credentials are good
+	switch d.kind {
+	case lingering:
+		if time.Since(g.acceptedAt) > fresh {
+			return
+		}
+		fallthrough
+	case slow:
+		if !g.proven(d.of) {
+			return // one at a time, however slow, while nobody knows whether the credentials are good
+		}
+		g.hung[d.of.who[0]] = true
+	case finished:
+		if d.of.began.Add(slowExchange).After(time.Now()) {
+			delete(g.hung, d.of.who[0])
+		}
 	}
 	is := func(x *exchange) bool { return x == d.of }
 	g.waiting = slices.DeleteFunc(g.waiting, is)
@@ -235,25 +290,62 @@ func (g *gate) onDeparture(d departure) {
 	var typed *wire.Error
 	switch {
 	case d.err == nil:
-		g.proven = true
-		if h := g.held.Load(); h.covers(d.of.who...) { // a slow exchange: it began before the hold
-			g.held.Store(nil)
-			offer(g.reopened, struct{}{})
-		}
+		g.accept(d.of)
 	case errors.As(d.err, &typed) && typed.Reason == wire.ReasonCredentialsRejected:
 		g.reject(d)
 	}
 }
 
-// reject holds back whoever has rejected the credentials, or all.
+// accept notes who accepts the credentials. Exchanges that linger get out of the way of the others.
+func (g *gate) accept(x *exchange) {
+	if x.version != g.acceptedVersion {
+		clear(g.accepted)
+	}
+	g.accepted[x.who[0]], g.acceptedVersion, g.acceptedAt = x.who[len(x.who)-1], x.version, time.Now()
+	if h := g.held.Load(); h.covers(x.who...) { // a slow exchange: it began before the hold
+		g.held.Store(nil)
+		offer(g.reopened, struct{}{})
+	}
+	g.running = slices.DeleteFunc(g.running, func(other *exchange) bool {
+		lingers := g.proven(other) && time.Since(other.began) >= quickExchange
+		if lingers {
+			g.hung[other.who[0]] = true
+		}
+		return lingers
+	})
+}
+
+// reject holds back whoever has rejected the credentials, all but those who accept them, or all.
 func (g *gate) reject(d departure) {
 	h := &hold{until: time.Now().Add(g.interval), err: d.err, version: d.of.version}
 	before := g.held.Load()
-	g.proven = g.proven && (!before.active() || before.covers(d.of.who...))
-	if g.proven {
+	proven := g.proven(d.of)
+	changedItsMind := g.disown(d.of)
+	switch {
+	case !proven:
+		clear(g.accepted)
+	case !before.active() || before.who != nil && before.covers(d.of.who...):
 		h.who = d.of.who
+	case changedItsMind: // the credentials are no longer good
+		clear(g.accepted)
+	default:
+		h.spared = make(map[string]bool, 2*len(g.accepted))
+		for name, address := range g.accepted {
+			h.spared[name], h.spared[address] = true, true
+		}
 	}
 	g.held.Store(h)
+}
+
+// disown forgets that the target has accepted the credentials, and says whether it had.
+func (g *gate) disown(x *exchange) (had bool) {
+	for name, address := range g.accepted {
+		if slices.Contains(x.who, name) || slices.Contains(x.who, address) {
+			delete(g.accepted, name)
+			had = true
+		}
+	}
+	return had
 }
 
 // lookForChange lifts the hold if the credentials have changed since they were rejected.

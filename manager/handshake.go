@@ -26,9 +26,37 @@ func (t *target) onShakeDue() {
 		t.shakeAt.Reset(jitter(shakeDelay, 0.5, 1.5, t.m.random()))
 		return
 	}
+	if t.forms.tryAgain() {
+		t.tryNewestForm()
+	}
 	t.shaking = true
 	t.now.Attempts++
-	t.startDial(t.shaken, nil, dialResult.discard)
+	t.startDial(t.shaken, nil, t.dialer.Timeout, dialResult.discard)
+}
+
+// probe finds out by a fresh connection whether a broker lives that throttles the shared one and so does not answer there (KIP-219).
+// It takes the place of a check: within the check's timeout, and no later than one would be.
+func (t *target) probe() {
+	t.scheduleCheck()
+	if !t.shaking && (t.open.Load() > 1 || t.forbidden() != nil) {
+		return
+	}
+	t.probing = true
+	if t.shaking {
+		return // that one tells as well
+	}
+	t.shaking = true
+	t.now.Attempts++
+	t.startDial(t.shaken, nil, t.m.cfg.CheckTimeout, dialResult.discard)
+}
+
+// dead is about an attempt that no living broker would have let fail.
+func dead(err *wire.Error) bool {
+	switch err.Reason {
+	case wire.ReasonRefused, wire.ReasonTimeout, wire.ReasonUnreachable, wire.ReasonReset, wire.ReasonClosed:
+		return err.Phase == wire.PhaseDial || err.Phase == wire.PhaseTLS || err.Phase == wire.PhaseAPIVersions
+	}
+	return false
 }
 
 // shakeDelay is how long a handshake waits that the rate of new connections leaves no room for.
@@ -46,9 +74,16 @@ func (t *target) onShaken(r dialResult) {
 	if r.epoch != t.epoch {
 		return
 	}
-	t.recordTrace(r)
-	if r.err != nil {
-		t.countFailure(wire.AsError(wire.PhaseDial, r.err))
+	probed := t.probing
+	t.probing = false
+	onlyTried := t.recordTrace(r)
+	if r.err == nil {
+		return
+	}
+	err := wire.AsError(wire.PhaseDial, r.err)
+	t.countFailure(err)
+	if probed && !onlyTried && dead(err) && t.now.State == StateReady {
+		t.failAttempt(err)
 	}
 }
 

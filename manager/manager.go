@@ -23,6 +23,10 @@ type Manager struct {
 	pinned     atomic.Pointer[string]            // the cluster id; nil until configured or seen
 	list       atomic.Pointer[[]wire.BrokerInfo] // of the last good answer
 	rejected   [wire.NumReasons]atomic.Uint64
+	anomalous  [wire.NumAnomalies]atomic.Uint64
+	anomalyAt  [wire.NumAnomalies]atomic.Int64 // when one was last seen, in Unix nanoseconds
+	oldForm    atomic.Uint32                   // a wire.Form: an older one that some target turned out to need
+	registries chan registryAnswer             // what does not fit is lost; the next round asks again
 	gate       *gate
 	brokerPace *rate.Limiter
 	viewPace   *rate.Limiter
@@ -37,21 +41,24 @@ type Manager struct {
 	ctx        context.Context
 	targets    sync.WaitGroup
 	brokers    map[int32]*target
-	absent     map[int32]time.Time // when a broker left the metadata
-	retired    map[int32]bool      // forgotten after the retention, and still listed as fenced
-	loopback   map[int32]string    // loopback addresses that have been reported
-	gone       map[int32]*missing  // brokers that the last rounds say are no longer registered
-	answered   *target             // who answered the last good round
-	now        index               // what is published
-	round      *round              // nil between rounds
-	next       *time.Timer         // starts the next round
-	again      bool                // one more round is due as soon as the floor permits
-	retry      bool                // the same, unless the round under way succeeds
-	tries      int                 // waves and rounds in a row without a good answer
-	began      time.Time           // start of the last round
-	nextAt     time.Time           // when next is due
-	planned    bool                // the next round has been brought forward
-	hurries    int                 // rounds that were, soon after one another
+	listed     map[int32]wire.BrokerInfo // in the metadata, and what that says of them
+	unlisted   map[int32]bool            // known from DescribeCluster alone
+	alone      map[int32]wire.BrokerInfo // what the only answer of the last round claims
+	absent     map[int32]time.Time       // when a broker left the metadata
+	retired    map[int32]bool            // forgotten after the retention, and still listed as fenced
+	loopback   map[int32]string          // loopback addresses that have been reported
+	gone       map[int32]*missing        // brokers that the last rounds say are no longer registered
+	answered   *target                   // who answered the last good round
+	now        index                     // what is published
+	round      *round                    // nil between rounds
+	next       *time.Timer               // starts the next round
+	again      bool                      // one more round is due as soon as the floor permits
+	retry      bool                      // the same, unless the round under way succeeds
+	tries      int                       // waves and rounds in a row without a good answer
+	began      time.Time                 // start of the last round
+	nextAt     time.Time                 // when next is due
+	planned    bool                      // the next round has been brought forward
+	hurries    int                       // rounds that were, soon after one another
 	hurriedAt  time.Time
 	hurriedFor time.Duration
 	good       time.Time   // end of the last good one
@@ -82,7 +89,10 @@ func New(cfg Config) (*Manager, error) {
 		recovered:  make(chan struct{}, 1),
 		random:     rand.Float64,
 		shuffle:    rand.Shuffle,
+		registries: make(chan registryAnswer, 64),
 		brokers:    make(map[int32]*target),
+		listed:     make(map[int32]wire.BrokerInfo),
+		unlisted:   make(map[int32]bool),
 		absent:     make(map[int32]time.Time),
 		retired:    make(map[int32]bool),
 		loopback:   make(map[int32]string),
@@ -173,6 +183,8 @@ func (m *Manager) loop() error {
 			m.round.onTimer(m)
 		case a := <-m.round.answers():
 			m.onAnswer(a)
+		case a := <-m.registries:
+			m.onRegistryAnswer(a)
 		case <-m.changed:
 			m.hurry(false)
 		case <-m.recovered:
@@ -241,6 +253,9 @@ func (m *Manager) Snapshot() Snapshot {
 	}
 	for i := range s.Refresh.AnswersRejected {
 		s.Refresh.AnswersRejected[i] = m.rejected[i].Load()
+	}
+	for i := range s.Refresh.AnswersAnomalous {
+		s.Refresh.AnswersAnomalous[i] = m.anomalous[i].Load()
 	}
 	for i, t := range now.seeds {
 		s.Seeds[i] = Seed{Name: t.key, Target: t.snapshot().Target}

@@ -67,7 +67,8 @@ func (t *target) move(host string, port int) {
 	t.peer.Host, t.peer.Port, t.peer.Doubtful, t.peer.NoQuestion, t.questions = host, port, nil, false, 0
 	t.now.Host, t.now.Port = host, port
 	t.now.Accepts, t.now.AcceptFail, t.now.Identity = VerdictUnknown, nil, wire.IdentityUnknown // they are about the old address
-	t.now.TLS, t.now.Trace = nil, wire.Trace{}
+	t.now.TLS, t.now.Trace, t.now.APIVersions = nil, wire.Trace{}, -1
+	t.forms, t.registryBreaks = forms{}, 0
 	t.epoch++
 	t.losses = 0
 	if t.draining && t.now.State == StateReady { // there is no socket to spare, and this one leads astray

@@ -25,6 +25,8 @@ type round struct {
 	timer      *time.Timer
 	replies    chan answer // has room for all
 	lastErr    *wire.Error
+	votes      []vote // good answers
+	jury       bool   // the round has succeeded, and more than one answer is to decide
 }
 
 // A nil round has no clock and no answers.
@@ -56,8 +58,12 @@ func (m *Manager) startRound() {
 	m.round.ask(m, 1)
 }
 
-// onTimer asks the next wave, or after the last one the seeds that have failed.
+// onTimer asks the next wave, or after the last one the seeds that have failed. A jury waits no longer.
 func (r *round) onTimer(m *Manager) {
+	if r.jury {
+		r.adjourn(m)
+		return
+	}
 	if r.asked == len(r.candidates) {
 		again := r.failed
 		r.failed, r.retrying = nil, false
@@ -114,7 +120,7 @@ func (r *round) send(m *Manager, t *target) {
 
 // noteRebootstrap counts a round that turns to a seed after brokers were known and none of them has answered.
 func (r *round) noteRebootstrap(m *Manager) {
-	if len(m.brokers) > 0 && !r.seedsOnly && r.waiting == 1 {
+	if len(m.brokers) > 0 && !r.seedsOnly && !r.jury && r.waiting == 1 {
 		r.seedsOnly = true
 		m.now.refresh.Rebootstraps++
 	}
@@ -124,20 +130,42 @@ func (m *Manager) onAnswer(a answer) {
 	r := m.round
 	r.waiting--
 	if a.err == nil {
-		m.apply(a.view, a.target)
-		if r.hedged[a.target] {
-			m.now.refresh.HedgeWins++
-		}
-		m.endRound(nil)
-		return
+		r.votes = append(r.votes, vote{a.view.Brokers, signatureOf(a.view.Brokers)})
 	}
+	switch {
+	case r.jury:
+		if r.settled() {
+			r.adjourn(m)
+		}
+	case a.err == nil:
+		r.onFirst(m, a)
+	default:
+		r.onFailure(m, a)
+	}
+}
+
+// onFirst handles the first good answer. If it is news, or others are known to say something else, they are asked as well.
+func (r *round) onFirst(m *Manager, a answer) {
+	if r.hedged[a.target] {
+		m.now.refresh.HedgeWins++
+	}
+	m.succeed(r.began)
+	if doubtful := m.apply(a.view, a.target); doubtful || m.disputed(r.votes[0].signature) {
+		if r.convene(m); !r.settled() {
+			return
+		}
+	}
+	r.adjourn(m)
+}
+
+func (r *round) onFailure(m *Manager, a answer) {
 	r.lastErr = a.err
 	if a.target.isSeed() {
 		r.failed = append(r.failed, a.target)
 	}
 	r.ask(m, 1)
 	if r.waiting == 0 {
-		m.endRound(r.lastErr)
+		m.fail(r.lastErr)
 		return
 	}
 	r.planRetry(m)
@@ -148,31 +176,40 @@ func (m *Manager) backoff() time.Duration {
 	return backoff(m.cfg.BackoffBase, m.cfg.BackoffMax, m.tries, m.random())
 }
 
-// endRound does the accounts and plans the next round.
-func (m *Manager) endRound(err *wire.Error) {
+// succeed does the accounts of a round with a good answer.
+func (m *Manager) succeed(began time.Time) {
+	now := &m.now.refresh
+	before := now.Last
+	now.Rounds++
+	m.good = time.Now()
+	if m.cfg.GiveUpAfter > 0 {
+		m.deadline.Reset(m.cfg.GiveUpAfter)
+	}
+	m.retry, m.tries = false, 0
+	now.Last, now.LastSuccess, now.ConsecutiveFailures, now.Backoff = VerdictGood, m.good, 0, 0
+	if m.cfg.Observer.Round != nil {
+		m.cfg.Observer.Round(m.good.Sub(began))
+	}
+	if before != VerdictGood {
+		m.emit(Event{Kind: EventRefreshed})
+	}
+}
+
+// closeRound ends a round that has succeeded and plans the next one.
+func (m *Manager) closeRound() {
 	m.round.timer.Stop()
-	began := m.round.began
+	m.round = nil
+	m.plan(jitter(m.cfg.RefreshInterval, 0.9, 1.1, m.random()))
+	m.catchUp()
+}
+
+// fail does the accounts of a round without a good answer and plans the next one.
+func (m *Manager) fail(err *wire.Error) {
+	m.round.timer.Stop()
 	m.round = nil
 	now := &m.now.refresh
 	before := now.Last
 	now.Rounds++
-	if err == nil {
-		m.good = time.Now()
-		if m.cfg.GiveUpAfter > 0 {
-			m.deadline.Reset(m.cfg.GiveUpAfter)
-		}
-		m.retry, m.tries = false, 0
-		now.Last, now.LastSuccess, now.ConsecutiveFailures, now.Backoff = VerdictGood, m.good, 0, 0
-		if m.cfg.Observer.Round != nil {
-			m.cfg.Observer.Round(m.good.Sub(began))
-		}
-		if before != VerdictGood {
-			m.emit(Event{Kind: EventRefreshed})
-		}
-		m.plan(jitter(m.cfg.RefreshInterval, 0.9, 1.1, m.random()))
-		m.catchUp()
-		return
-	}
 	now.Last = VerdictBad
 	now.Failures[err.Reason]++
 	now.ConsecutiveFailures++

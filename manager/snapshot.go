@@ -55,6 +55,7 @@ type Refresh struct {
 	HedgedAttempts      uint64
 	HedgeWins           uint64
 	AnswersRejected     [wire.NumReasons]uint64
+	AnswersAnomalous    [wire.NumAnomalies]uint64 // that count without what is wrong with them
 	Rebootstraps        uint64
 }
 
@@ -81,6 +82,7 @@ type Target struct {
 	AuthFailures        uint64
 	Throttled           time.Duration // total that the broker asked us to wait
 	TLS                 *wire.TLSInfo // of the last handshake, with the end of the certificate that was seen last; nil without TLS
+	APIVersions         int16         // version of ApiVersions that it last answered in; -1 before that
 	Trace               wire.Trace    // phases of the last finished connection attempt
 }
 
@@ -99,7 +101,10 @@ type Broker struct {
 	Accepts    Verdict  // of the last finished fresh handshake
 	AcceptFail *Failure // nil unless Accepts is VerdictBad
 	Identity   wire.Identity
-	Agrees     Verdict // its own list of brokers against the majority's
-	Reports    int     // how many brokers its last answer named; 0 before there is one
+	Hidden     bool // DescribeCluster alone knows it, and its address is not to be trusted: it is not dialed
+	// RegistryAgrees says whether DescribeCluster names the same host and port as Metadata; unknown where it cannot be asked.
+	RegistryAgrees Verdict
+	Agrees         Verdict // its own list of brokers against the majority's
+	Reports        int     // how many brokers its last answer named; 0 before there is one
 	Target
 }

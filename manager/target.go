@@ -52,12 +52,18 @@ type target struct {
 	renewAt    *time.Timer // SASL session
 	renewing   bool
 	shaking    bool
+	probing    bool   // the fresh handshake under way stands for a check
 	draining   bool   // a connection that was replaced still finishes its requests
 	replace    *Cause // why the shared connection is to be replaced after the handshake or the draining; nil: it is not
 	resolving  bool
 	resolvedAt time.Time
 	list       []wire.BrokerInfo // of the last answer, if it is the one that all share
 	signature  uint64            // of the last answer's list; 0 before there is one
+	asking     bool              // DescribeCluster is being asked
+	forms      forms             // in which ApiVersions is asked
+	toldForm   wire.Form         // the one that the last event about it named
+
+	registryBreaks int // connections in a row that broke over DescribeCluster
 
 	dialed   chan dialResult
 	checked  chan checkResult
@@ -65,6 +71,8 @@ type target struct {
 	renewed  chan renewResult
 	resolved chan resolveResult
 	drained  chan struct{}
+
+	registered chan registryResult
 }
 
 // published is what readers see of a target.
@@ -80,11 +88,11 @@ func newTarget(m *Manager, kind, key string, peer wire.Peer) *target {
 		commands: make(chan func()), ended: make(chan struct{}),
 		dialed: make(chan dialResult, 1), checked: make(chan checkResult, 1), shaken: make(chan dialResult, 1),
 		renewed: make(chan renewResult, 1), resolved: make(chan resolveResult, 1),
-		drained: make(chan struct{}, 1),
+		drained: make(chan struct{}, 1), registered: make(chan registryResult, 1),
 		waiters: make(map[*waiter]bool),
 		retryAt: stoppedTimer(), checkAt: stoppedTimer(), shakeAt: stoppedTimer(), renewAt: stoppedTimer(),
 	}
-	t.now.ID, t.now.Host, t.now.Port = peer.NodeID, peer.Host, peer.Port
+	t.now.ID, t.now.Host, t.now.Port, t.now.APIVersions = peer.NodeID, peer.Host, peer.Port, -1
 	t.now.StateChanges[StateIdle] = 1
 	t.dialer.DialAddress = countSockets(m.cfg.Dialer.DialAddress, &t.open)
 	t.dialer.Turn = m.gate.turnOf(t.name)
@@ -126,6 +134,8 @@ func (t *target) run(ctx context.Context) {
 			t.onRenewed(r)
 		case r := <-t.resolved:
 			t.onResolved(r)
+		case r := <-t.registered:
+			t.onRegistry(r)
 		case <-t.drained:
 			t.onDrained()
 		case <-t.retryAt.C:
@@ -142,7 +152,7 @@ func (t *target) run(ctx context.Context) {
 
 // settle is the rule that every turn ends with: a connection that is wanted is made, one that nobody wants is closed.
 func (t *target) settle() {
-	wanted := t.references() > 0
+	wanted := t.references() > 0 || t.asking && t.isSeed()
 	switch {
 	case wanted && t.now.State == StateIdle:
 		t.connect()
@@ -158,7 +168,7 @@ func (t *target) settle() {
 // references counts who holds the shared connection: the checker of a broker, leases, and rounds that wait.
 func (t *target) references() int {
 	n := t.leases + len(t.asks)
-	if !t.isSeed() && t.m.cfg.CheckInterval > 0 && t.now.State != StateClosed {
+	if !t.isSeed() && !t.now.Hidden && t.m.cfg.CheckInterval > 0 && t.now.State != StateClosed {
 		n++
 	}
 	return n

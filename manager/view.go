@@ -15,11 +15,11 @@ func (t *target) noteView(view wire.View) {
 	if sameList(view.Brokers, t.m.lastList()) { // a list of its own for every broker would be too much to keep
 		t.list = view.Brokers
 	}
-	signature, count := signatureOf(view)
+	signature := signatureOf(view.Brokers)
 	if t.signature != 0 && t.signature != signature {
 		t.m.nudge(t.m.changed)
 	}
-	t.signature, t.now.Reports = signature, count
+	t.signature, t.now.Reports = signature, len(view.Brokers)
 }
 
 // sameList says whether two lists are one, which equal answers share.
@@ -27,16 +27,12 @@ func sameList(a, b []wire.BrokerInfo) bool {
 	return len(a) > 0 && len(b) > 0 && &a[0] == &b[0]
 }
 
-// signatureOf hashes the set of brokers that serve, and counts them. Fenced brokers are left out: while a cluster is upgraded,
-// only some of its brokers can name them. The order does not matter, so the hashes of the members are added up.
-func signatureOf(view wire.View) (signature uint64, count int) {
-	for _, b := range view.Brokers {
-		if !b.Fenced {
-			signature += maphash.Comparable(signatureSeed, member{b.ID, b.Host, b.Port})
-			count++
-		}
+// signatureOf hashes a list. The order does not matter, so the hashes of the members are added up.
+func signatureOf(list []wire.BrokerInfo) (signature uint64) {
+	for _, b := range list {
+		signature += maphash.Comparable(signatureSeed, member{b.ID, b.Host, b.Port})
 	}
-	return max(signature, 1), count // 0 is for no answer yet
+	return max(signature, 1) // 0 is for no answer yet
 }
 
 type member struct {
@@ -46,3 +42,33 @@ type member struct {
 }
 
 var signatureSeed = maphash.MakeSeed()
+
+// judgeViews compares what the brokers last said about the cluster with what most of them say. Where no list has more votes than
+// every other one, nobody knows who is right, and no broker agrees.
+func judgeViews(brokers []Broker, signatures []uint64) {
+	votes := make(map[uint64]int)
+	for i, s := range signatures {
+		if s != 0 && brokers[i].Reachable == VerdictGood {
+			votes[s]++
+		}
+	}
+	var majority uint64
+	most := 0
+	for s, n := range votes {
+		switch {
+		case n > most:
+			majority, most = s, n
+		case n == most:
+			majority = 0 // so far
+		}
+	}
+	for i, s := range signatures {
+		switch {
+		case s == 0 || brokers[i].Reachable != VerdictGood:
+		case s == majority:
+			brokers[i].Agrees = VerdictGood
+		default:
+			brokers[i].Agrees = VerdictBad
+		}
+	}
+}

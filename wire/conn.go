@@ -30,12 +30,14 @@ const (
 // while idle, or by Close or Drain. Two goroutines serve it: run owns the writing side, read the other; Ended tells when
 // both are gone.
 type Conn struct {
-	Peer      Peer
-	Address   netip.AddrPort // the address that was dialed
-	TLS       *TLSInfo       // nil for plaintext
-	Identity  Identity
-	versions  versions
-	formatter *kmsg.RequestFormatter
+	Peer        Peer
+	Address     netip.AddrPort // the address that was dialed
+	TLS         *TLSInfo       // nil for plaintext
+	Identity    Identity
+	Form        Form  // that the peer was asked in
+	APIVersions int16 // version of ApiVersions that it answered in
+	versions    versions
+	formatter   *kmsg.RequestFormatter
 
 	correlationID int32 // run's
 

@@ -11,31 +11,31 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// View is what one broker says about the cluster.
+// View is what one broker says about the cluster: what every client hears and dials.
 type View struct {
-	ClusterID   string        // empty where the broker is too old to tell (before 0.10.1)
-	Brokers     []BrokerInfo  // shared with other views, so to be read only
-	KnowsFenced bool          // the list holds fenced brokers too, and marks them (KIP-1073)
-	Throttle    time.Duration // how long the broker asks us to wait before the next request
+	ClusterID string        // empty where the broker is too old to tell (before 0.10.1)
+	Brokers   []BrokerInfo  // each id once; shared with other views, so to be read only
+	Anomalies Anomalies     // what the answer held besides
+	Throttle  time.Duration // how long the broker asks us to wait before the next request
 }
 
 // BrokerInfo is one broker as the cluster advertises it for the listener that was asked.
 type BrokerInfo struct {
-	ID     int32
-	Host   string
-	Port   int
-	Rack   string
-	Fenced bool
+	ID   int32
+	Host string
+	Port int
+	Rack string
 }
 
-// Describe asks for the brokers of the cluster, and for nothing else, so that the cost does not grow with its topics:
-// DescribeCluster where it can name fenced brokers (version 2, Kafka 4), else Metadata with an empty list of topics. An
-// answer without any broker that serves is ReasonEmptyMetadata. If the answer's list is equal to known, known itself is what the View
-// holds: nearly always all brokers name the same, and n copies of a list of n would be what a large cluster costs.
+// Describe asks by Metadata for the brokers of the cluster, and for nothing else: it has an empty list of topics, so that the
+// cost does not grow with them. Addresses come from Metadata alone, because it is what clients dial, and what proxies rewrite;
+// several leave DescribeCluster as it is. An answer without any broker is ReasonEmptyMetadata. If the answer's list is equal to
+// known, known itself is what the View holds: nearly always all brokers name the same, and n copies of a list of n would be
+// what a large cluster costs.
 func (c *Conn) Describe(ctx context.Context, known []BrokerInfo) (View, error) {
-	view, err := c.describe(ctx, known)
-	if err == nil && (len(known) == 0 || len(view.Brokers) == 0 || &view.Brokers[0] != &known[0]) {
-		err = checkList(view.Brokers)
+	view, err := c.metadata(ctx, known)
+	if err == nil && len(view.Brokers) == 0 {
+		err = because(ReasonEmptyMetadata, "the answer names no broker; a broker that just starts does so")
 	}
 	if err != nil {
 		return View{}, AsError(PhaseRequest, err)
@@ -43,68 +43,23 @@ func (c *Conn) Describe(ctx context.Context, known []BrokerInfo) (View, error) {
 	return view, nil
 }
 
-// checkList: a list in which no broker serves says nothing about the cluster, and ids that no broker can have, or that occur twice,
-// break the protocol.
-func checkList(brokers []BrokerInfo) error {
-	seen := make(map[int32]bool, len(brokers))
-	serving := 0
-	for _, b := range brokers {
-		if b.ID < 0 || seen[b.ID] {
-			return because(ReasonProtocol, "the answer names broker %d, twice or although ids are not negative", b.ID)
-		}
-		seen[b.ID] = true
-		if !b.Fenced {
-			serving++
-		}
-	}
-	if serving == 0 {
-		return because(ReasonEmptyMetadata, "the answer names no broker, or fenced ones only; a broker that just starts does so")
-	}
-	return nil
-}
-
-// validText makes s fit for a label. It may still be a part of a frame.
-func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-func (c *Conn) describe(ctx context.Context, known []BrokerInfo) (View, error) {
-	if c.versions.offers(kmsg.DescribeCluster.Int16(), 2) {
-		view, code, err := c.describeCluster(ctx, known)
-		if err != nil || code == 0 {
-			return view, err
-		}
-		// Some authorizers forbid DescribeCluster to principals that may ask for Metadata.
-	}
-	return c.metadata(ctx, known)
-}
-
-// clusterAnswers holds answers whose memory is used again.
-var clusterAnswers = sync.Pool{New: func() any { return new(kmsg.DescribeClusterResponse) }}
-
-func (c *Conn) describeCluster(ctx context.Context, known []BrokerInfo) (view View, code int16, err error) {
-	req := kmsg.NewPtrDescribeClusterRequest()
-	req.IncludeFencedBrokers = true
-	resp := clusterAnswers.Get().(*kmsg.DescribeClusterResponse)
-	defer func() {
-		clear(resp.Brokers) // they refer to the frame
-		clusterAnswers.Put(resp)
-	}()
-	err = c.borrow(ctx, req, resp, func() {
-		view = View{ClusterID: strings.Clone(validText(resp.ClusterID)), KnowsFenced: true, Throttle: milliseconds(resp.ThrottleMillis)}
-		view.Brokers = ownList(known, resp.Brokers, func(b *kmsg.DescribeClusterResponseBroker) BrokerInfo {
-			return BrokerInfo{b.NodeID, b.Host, int(b.Port), deref(b.Rack), b.IsFenced}
-		})
-	})
-	return view, resp.ErrorCode, err
-}
+// metadataAnswers holds answers whose memory is used again.
+var metadataAnswers = sync.Pool{New: func() any { return new(kmsg.MetadataResponse) }}
 
 func (c *Conn) metadata(ctx context.Context, known []BrokerInfo) (view View, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.Topics = []kmsg.MetadataRequestTopic{} // none; nil would mean all. Version 0 cannot say none and answers with all.
-	resp := kmsg.NewPtrMetadataResponse()
+	resp := metadataAnswers.Get().(*kmsg.MetadataResponse)
+	defer func() {
+		clear(resp.Brokers) // they refer to the frame
+		*resp = kmsg.MetadataResponse{Brokers: resp.Brokers[:0]}
+		metadataAnswers.Put(resp)
+	}()
 	err = c.borrow(ctx, req, resp, func() {
 		view = View{ClusterID: strings.Clone(validText(deref(resp.ClusterID))), Throttle: milliseconds(resp.ThrottleMillis)}
-		view.Brokers = ownList(known, resp.Brokers, func(b *kmsg.MetadataResponseBroker) BrokerInfo {
-			return BrokerInfo{ID: b.NodeID, Host: b.Host, Port: int(b.Port), Rack: deref(b.Rack)}
+		view.Brokers, view.Anomalies = ownList(known, len(resp.Brokers), func(i int) BrokerInfo {
+			b := &resp.Brokers[i]
+			return BrokerInfo{b.NodeID, validText(b.Host), int(b.Port), validText(deref(b.Rack))}
 		})
 	})
 	if err == nil && resp.ErrorCode != 0 {
@@ -136,28 +91,6 @@ func (c *Conn) borrow(ctx context.Context, req kmsg.Request, resp borrower, read
 type borrower interface {
 	kmsg.Response
 	UnsafeReadFrom(src []byte) error
-}
-
-// ownList returns the brokers of an answer without reference to its frame: known, if they are the same.
-func ownList[T any](known []BrokerInfo, answer []T, info func(*T) BrokerInfo) []BrokerInfo {
-	at := func(i int) BrokerInfo {
-		b := info(&answer[i])
-		b.Host, b.Rack = validText(b.Host), validText(b.Rack)
-		return b
-	}
-	same := len(known) == len(answer)
-	for i := 0; same && i < len(answer); i++ {
-		same = at(i) == known[i]
-	}
-	if same {
-		return known
-	}
-	list := make([]BrokerInfo, len(answer))
-	for i := range answer {
-		list[i] = at(i)
-		list[i].Host, list[i].Rack = strings.Clone(list[i].Host), strings.Clone(list[i].Rack)
-	}
-	return list
 }
 
 // Ping asks for something that costs the same in every cluster, ApiVersions: it proves that the broker processes requests, and

@@ -2,9 +2,13 @@ package wire_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"kafka_connection_exporter/wire"
 	"kafka_connection_exporter/wire/wiretest"
@@ -19,12 +23,7 @@ func dialed(t testing.TB, versions wiretest.Versions, members int) (*stage, *wir
 		s.cluster.SetMember(id+100, wiretest.Member{Host: fmt.Sprintf("broker-%d.kafka.test", id), Port: 9092, Rack: fmt.Sprintf("zone-%d", id%3)})
 	}
 	s.listen(b.Serve)
-	conn, _, err := s.dialer.Dial(t.Context(), s.peer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close(); <-conn.Ended() })
-	return s, conn
+	return s, s.dial()
 }
 
 func describe(t testing.TB, conn *wire.Conn, known []wire.BrokerInfo) []wire.BrokerInfo {
@@ -38,7 +37,7 @@ func describe(t testing.TB, conn *wire.Conn, known []wire.BrokerInfo) []wire.Bro
 
 // TestEqualListsAreShared: an answer like the one that is known costs no copy of it, one that differs in anything is new.
 func TestEqualListsAreShared(t *testing.T) {
-	for name, versions := range map[string]wiretest.Versions{"DescribeCluster": wiretest.Modern, "Metadata": wiretest.Common} {
+	for name, versions := range map[string]wiretest.Versions{"Kafka 4.4": wiretest.Modern, "Kafka 3.9": wiretest.Common} {
 		t.Run(name, func(t *testing.T) {
 			s, conn := dialed(t, versions, 200)
 			first := describe(t, conn, nil)
@@ -55,6 +54,99 @@ func TestEqualListsAreShared(t *testing.T) {
 					t.Errorf("another %s was not noticed", what)
 				}
 			}
+		})
+	}
+}
+
+// TestListsAreCleaned: what no list may hold is left out and named, and an answer that is equal to the known one once it is clean
+// is shared all the same.
+func TestListsAreCleaned(t *testing.T) {
+	one, two := wiretest.Member{Host: "one.test", Port: 9092}, wiretest.Member{Host: "two.test", Port: 9092}
+	type entry struct {
+		id int32
+		wiretest.Member
+	}
+	for name, c := range map[string]struct {
+		entries []entry
+		want    wire.Anomalies
+		first   string
+		n       int
+	}{
+		"equal twice":     {[]entry{{1, one}, {2, two}, {1, one}}, wire.Anomalies{wire.AnomalyDuplicate: true}, "one.test", 2},
+		"differing twice": {[]entry{{1, one}, {1, two}}, wire.Anomalies{wire.AnomalyDuplicate: true}, "one.test", 1},
+		"negative":        {[]entry{{-1, two}, {1, one}}, wire.Anomalies{wire.AnomalyNegativeID: true}, "one.test", 1},
+		"both":            {[]entry{{1, one}, {-5, two}, {1, two}}, wire.Anomalies{wire.AnomalyDuplicate: true, wire.AnomalyNegativeID: true}, "one.test", 1},
+		"highest id":      {[]entry{{math.MaxInt32, one}}, wire.Anomalies{}, "one.test", 1},
+		"endless host":    {[]entry{{1, wiretest.Member{Host: strings.Repeat("h", 32000), Port: 1}}}, wire.Anomalies{}, strings.Repeat("h", 255) + "…", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.script(wiretest.Modern, kmsg.Metadata, func(r wiretest.Request) (kmsg.Response, error) {
+				resp := r.ResponseKind().(*kmsg.MetadataResponse)
+				for _, e := range c.entries {
+					resp.Brokers = append(resp.Brokers, kmsg.MetadataResponseBroker{NodeID: e.id, Host: e.Host, Port: e.Port, Rack: &e.Rack})
+				}
+				return resp, nil
+			})
+			conn := s.dial()
+			view, err := conn.Describe(t.Context(), nil)
+			if err != nil || view.Anomalies != c.want || len(view.Brokers) != c.n || view.Brokers[0].Host != c.first {
+				t.Errorf("%+v, %v", view, err)
+			}
+			if again := describe(t, conn, view.Brokers); &again[0] != &view.Brokers[0] {
+				t.Error("an equal list was copied")
+			}
+		})
+	}
+}
+
+// TestMostBrokers: an answer cannot make us keep more brokers than any cluster has.
+func TestMostBrokers(t *testing.T) {
+	s := newStage(t)
+	s.script(wiretest.Modern, kmsg.Metadata, func(r wiretest.Request) (kmsg.Response, error) {
+		resp := r.ResponseKind().(*kmsg.MetadataResponse)
+		for id := range int32(100_000) {
+			resp.Brokers = append(resp.Brokers, kmsg.MetadataResponseBroker{NodeID: id, Host: "b", Port: 9092})
+		}
+		return resp, nil
+	})
+	view, err := s.dial().Describe(t.Context(), nil)
+	if err != nil || len(view.Brokers) != 10_000 || view.Anomalies != (wire.Anomalies{wire.AnomalyExcess: true}) {
+		t.Errorf("%d brokers, %v, %v", len(view.Brokers), view.Anomalies, err)
+	}
+}
+
+// TestRegistry: DescribeCluster is a question of its own. Whatever is answered, the connection and Metadata on it are as before.
+func TestRegistry(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(*kmsg.DescribeClusterResponse)
+		raw    wiretest.Raw
+		want   string
+	}{
+		"well":    {answer: func(*kmsg.DescribeClusterResponse) {}, want: "1 brokers, denied false, <nil>"},
+		"denied":  {answer: func(r *kmsg.DescribeClusterResponse) { r.ErrorCode = kerr.ClusterAuthorizationFailed.Code }, want: "0 brokers, denied true, <nil>"},
+		"failed":  {answer: func(r *kmsg.DescribeClusterResponse) { r.ErrorCode = kerr.UnknownServerError.Code }, want: "kafka_error"},
+		"garbage": {raw: wiretest.Raw("\x00\x00\x00\x08\x00\x00\x00\x03\xff\xff\xff\xff"), want: "protocol"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			b := s.broker(wiretest.Modern)
+			b.On(kmsg.DescribeCluster, func(r wiretest.Request) (kmsg.Response, error) {
+				if c.raw != nil {
+					return nil, c.raw
+				}
+				resp, err := b.Well(r)
+				c.answer(resp.(*kmsg.DescribeClusterResponse))
+				return resp, err
+			})
+			s.listen(b.Serve)
+			conn := s.dial()
+			describe(t, conn, nil)
+			registry, err := conn.Registry(t.Context())
+			if got := fmt.Sprintf("%d brokers, denied %t, %v", len(registry.Brokers), registry.Denied, err); !strings.Contains(got, c.want) {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			describe(t, conn, nil)
 		})
 	}
 }

@@ -23,6 +23,9 @@ type Peer struct {
 	// it and break off when it comes serve everybody else.
 	NoQuestion bool
 
+	// Form is the newest one that the peer is asked in.
+	Form Form
+
 	// Doubtful are addresses of Host where attempts failed after TCP had connected, the longest ago first. They are tried when
 	// the others have failed, or have had half of the time: such an address wins every race and helps nobody.
 	Doubtful []netip.Addr
@@ -44,7 +47,7 @@ type Dialer struct {
 	TLS         func(host string) (*tls.Config, error)                         // nil: plaintext
 	SASL        func(ctx context.Context, host string) (sasl.Mechanism, error) // nil: no authentication
 
-	// Turn is asked before every SASL exchange on a connection, may wait or refuse, and is told the outcome once. nil: always
+	// Turn is asked before credentials are shown on a connection, may wait or refuse, and is told the outcome once. nil: always
 	// at once.
 	Turn func(ctx context.Context, c *Conn) (done func(error), err error)
 }
@@ -157,14 +160,15 @@ func (a *attempt) apiVersions(ctx context.Context) error {
 	a.conn.Peer, a.conn.Address, a.conn.TLS = a.peer, a.address, a.tls
 	var err error
 	a.mismatch, a.confirmed, err = a.conn.askVersions(ctx, a.dialer.SoftwareVersion)
+	a.trace.Form = a.conn.Form
 	if a.dialer.SASL == nil {
 		a.conn.greeted.Store(a.conn.frames.Load())
 	}
-	return err
+	return hungUp(a.conn, err)
 }
 
 func (a *attempt) authenticate(ctx context.Context) error {
-	return a.dialer.login(ctx, a.conn, a.conn.shared)
+	return a.dialer.login(ctx, a.conn)
 }
 
 func (a *attempt) identify(ctx context.Context) error {

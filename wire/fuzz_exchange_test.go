@@ -145,6 +145,8 @@ func FuzzDescribe(f *testing.F) {
 	f.Add(int16(2), int16(13), good, body(cluster, 2), []byte(nil))
 	cluster.ErrorCode = 31
 	f.Add(int16(2), int16(13), body(cluster, 2), body(metadata, 13), good)
+	metadata.Brokers = append(metadata.Brokers, metadata.Brokers[0], kmsg.MetadataResponseBroker{NodeID: -1})
+	f.Add(int16(1), int16(12), body(metadata, 12), body(metadata, 12), good)
 	f.Fuzz(func(t *testing.T, clusterMax, metadataMax int16, first, second, third []byte) {
 		c := converse(t, inTurn(first, second, third, first))
 		c.versions = versions{3: {0, metadataMax & 15}, 60: {0, clusterMax & 3}}
@@ -154,14 +156,30 @@ func FuzzDescribe(f *testing.F) {
 			kept[i].Host, kept[i].Rack = strings.Clone(kept[i].Host), strings.Clone(kept[i].Rack)
 		}
 		two := describeOnce(t, c, one)
+		registryOnce(t, c)
 		if !slices.Equal(one, kept) {
 			t.Errorf("the first list was %v and has become %v", kept, one)
 		}
-		repaired := func(b BrokerInfo) bool { return strings.Contains(b.Host+b.Rack, "\uFFFD") }
+		repaired := func(b BrokerInfo) bool { return strings.ContainsAny(b.Host+b.Rack, "\uFFFD…") }
 		if len(two) > 0 && slices.Equal(one, two) && &one[0] != &two[0] && !slices.ContainsFunc(one, repaired) {
 			t.Errorf("equal lists are not shared")
 		}
 	})
+}
+
+// registryOnce: what DescribeCluster says can be keyed by id as well, or is an error.
+func registryOnce(t *testing.T, c *Conn) {
+	registry, err := c.Registry(t.Context())
+	if err != nil {
+		wantWord(t, PhaseRequest, err)
+	}
+	seen := make(map[int32]bool)
+	for _, b := range registry.Brokers {
+		if b.ID < 0 || seen[b.ID] || !utf8.ValidString(b.Host) || !utf8.ValidString(b.Rack) || err != nil || registry.Denied {
+			t.Errorf("broker %+v, %v", b, err)
+		}
+		seen[b.ID] = true
+	}
 }
 
 func describeOnce(t *testing.T, c *Conn, known []BrokerInfo) []BrokerInfo {
@@ -226,7 +244,7 @@ func FuzzSASL(f *testing.F) {
 			return fuzzMechanisms[int(mechanism)%len(fuzzMechanisms)], nil
 		}}
 		began := time.Now()
-		err := d.login(t.Context(), c, c.shared)
+		err := d.login(t.Context(), c)
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("the exchange took %s", took)
 		}

@@ -36,7 +36,7 @@ func (c *Conn) checkCluster(ctx context.Context) error {
 	if c.Peer.ClusterID == "" {
 		return nil
 	}
-	view, err := c.describe(ctx, nil)
+	view, err := c.metadata(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func (c *Conn) checkCluster(ctx context.Context) error {
 }
 
 // checkNode asks for one configuration value of the broker with our id. The broker with that id answers it, any other
-// answers INVALID_REQUEST and names its own id in the text; without the right to ask nothing is known, nor from another text: a
-// proxy that does not support the question says INVALID_REQUEST, too. Only without any text the code is all there is to go by.
+// answers INVALID_REQUEST and names its own id in the text. Without the right to ask nothing is known, nor from another text or
+// none: a proxy that does not support the question says INVALID_REQUEST, too.
 func (c *Conn) checkNode(ctx context.Context) error {
 	c.Identity = IdentityUnverified
 	if c.Peer.NoQuestion || !c.versions.offers(kmsg.DescribeConfigs.Int16(), 0) {
@@ -74,7 +74,7 @@ func (c *Conn) checkNode(ctx context.Context) error {
 		case 0:
 			c.Identity = IdentityVerified
 		case kerr.InvalidRequest.Code:
-			if text := deref(r.ErrorMessage); text != "" && !namesAnother(text, c.Peer.NodeID) {
+			if !namesAnother(deref(r.ErrorMessage), c.Peer.NodeID) {
 				continue
 			}
 			c.Identity = IdentityWrong

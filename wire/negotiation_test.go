@@ -17,15 +17,15 @@ func TestCaseC24Negotiation(t *testing.T) {
 		name     string
 		versions wiretest.Versions
 		asked    map[kmsg.Key]int16 // highest version that reached the broker
-		fenced   bool
+		registry bool
 		identity wire.Identity
 	}{
 		{"oldest Metadata", wiretest.Versions{3: {0, 1}, 18: {0, 0}}, map[kmsg.Key]int16{kmsg.Metadata: 1}, false, wire.IdentityUnverified},
 		{"before KIP-511", wiretest.Old, map[kmsg.Key]int16{kmsg.Metadata: 8}, false, wire.IdentityVerified},
 		{"only newer Metadata", wiretest.Versions{3: {4, 13}, 18: {0, 4}}, map[kmsg.Key]int16{kmsg.Metadata: 13}, false, wire.IdentityUnverified},
-		{"Kafka 3.9", wiretest.Common, map[kmsg.Key]int16{kmsg.Metadata: 12, kmsg.ApiVersions: 4}, false, wire.IdentityVerified},
-		{"Kafka 4.4", wiretest.Modern, map[kmsg.Key]int16{kmsg.DescribeCluster: 2, kmsg.ApiVersions: 5}, true, wire.IdentityVerified},
-		{"a later one", wiretest.Versions{3: {5, 99}, 18: {0, 99}, 60: {0, 99}}, map[kmsg.Key]int16{kmsg.DescribeCluster: 2, kmsg.ApiVersions: 5}, true, wire.IdentityVerified},
+		{"Kafka 3.9", wiretest.Common, map[kmsg.Key]int16{kmsg.Metadata: 12, kmsg.DescribeCluster: 1, kmsg.ApiVersions: 4}, true, wire.IdentityVerified},
+		{"Kafka 4.4", wiretest.Modern, map[kmsg.Key]int16{kmsg.Metadata: 13, kmsg.DescribeCluster: 2, kmsg.ApiVersions: 5}, true, wire.IdentityVerified},
+		{"a later one", wiretest.Versions{3: {5, 99}, 18: {0, 99}, 60: {0, 99}}, map[kmsg.Key]int16{kmsg.Metadata: 13, kmsg.DescribeCluster: 2, kmsg.ApiVersions: 5}, true, wire.IdentityVerified},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage(t)
@@ -46,13 +46,20 @@ func TestCaseC24Negotiation(t *testing.T) {
 				t.Fatal(err)
 			}
 			view, err := conn.Describe(t.Context(), nil)
+			if registry, err := conn.Registry(t.Context()); (err == nil) != c.registry || registry.KnowsFenced != (asked[kmsg.DescribeCluster] >= 2) {
+				t.Errorf("DescribeCluster: %+v, %v", registry, err)
+			}
 			conn.Close()
 			<-conn.Ended()
-			if err != nil || len(view.Brokers) != 1 || view.KnowsFenced != c.fenced || conn.Identity != c.identity {
+			if err != nil || len(view.Brokers) != 1 || conn.Identity != c.identity {
 				t.Errorf("view %+v, identity %d, %v", view, conn.Identity, err)
 			}
 			for key, version := range c.asked {
-				if key != kmsg.ApiVersions && asked[key] != version {
+				if key == kmsg.ApiVersions {
+					if conn.APIVersions != version {
+						t.Errorf("ApiVersions was answered in version %d, want %d", conn.APIVersions, version)
+					}
+				} else if asked[key] != version {
 					t.Errorf("%s was asked in version %d, want %d", key.Name(), asked[key], version)
 				}
 			}

@@ -206,14 +206,7 @@ var reasonCases = []struct {
 	{"no broker in the answer", "request: empty_metadata", func(s *stage) {
 		s.script(wiretest.Common, kmsg.Metadata, func(r wiretest.Request) (kmsg.Response, error) { return r.ResponseKind(), nil })
 	}},
-	{"the same id twice", "request: protocol", func(s *stage) {
-		s.script(wiretest.Common, kmsg.Metadata, func(r wiretest.Request) (kmsg.Response, error) {
-			resp := r.ResponseKind().(*kmsg.MetadataResponse)
-			resp.Brokers = make([]kmsg.MetadataResponseBroker, 2)
-			return resp, nil
-		})
-	}},
-	{"a negative id", "request: protocol", func(s *stage) {
+	{"negative ids only", "request: empty_metadata", func(s *stage) {
 		s.script(wiretest.Common, kmsg.Metadata, func(r wiretest.Request) (kmsg.Response, error) {
 			resp := r.ResponseKind().(*kmsg.MetadataResponse)
 			resp.Brokers = []kmsg.MetadataResponseBroker{{NodeID: -1}}

@@ -15,35 +15,69 @@ import (
 // roundTripper sends a request in the version that it carries and returns the decoded answer.
 type roundTripper func(context.Context, kmsg.Request) (kmsg.Response, error)
 
-// line gives access to a connection: how to send on it, and what to do afterwards.
-type line func(context.Context) (via roundTripper, finish func(), err error)
+// login performs one SASL exchange. Credentials are obtained first, then the mechanism is agreed on, and then the turn is asked for:
+// neither a slow token endpoint or KDC nor a broker that hangs before it has seen any credentials keeps others waiting. The
+// turn may take what is left of ctx, the exchange half of the connect timeout.
+func (d *Dialer) login(ctx context.Context, c *Conn) error {
+	l, err := d.prepare(ctx, c)
+	if err != nil {
+		return err
+	}
+	l.via = c.roundTrip
+	start := time.Now()
+	if err := within(ctx, d.Timeout/2, l.chooseMechanism); err != nil {
+		return err
+	}
+	return d.inTurn(ctx, c, func(ctx context.Context) error { return l.authenticate(ctx, start) })
+}
 
-// login performs one SASL exchange. Credentials are obtained first and the turn is asked for next, so that a slow token
-// endpoint or KDC keeps nobody else waiting, neither for a turn nor for the line. The turn may take what is left of ctx, the
-// exchange half of the connect timeout.
-func (d *Dialer) login(ctx context.Context, c *Conn, open line) error {
+// Reauthenticate renews the SASL session of a live connection (KIP-368). Requests of others wait meanwhile, as the broker
+// accepts nothing else in between; so the turn comes before the line. After an error the connection must be replaced.
+func (d *Dialer) Reauthenticate(ctx context.Context, c *Conn) error {
+	l, err := d.prepare(ctx, c)
+	if err == nil {
+		err = d.inTurn(ctx, c, l.again)
+	}
+	if err != nil {
+		return AsError(PhaseSASL, err)
+	}
+	return nil
+}
+
+// prepare obtains the credentials.
+func (d *Dialer) prepare(ctx context.Context, c *Conn) (*login, error) {
 	mechanism, err := d.SASL(ctx, c.Peer.Host)
 	if err != nil {
-		return tokenError(err)
+		return nil, tokenError(err)
 	}
-	l := login{conn: c, mechanism: mechanism.Name()}
-	l.session, l.message, err = mechanism.Authenticate(ctx, c.Peer.String())
-	if err != nil {
-		return tokenError(err)
+	l := &login{conn: c, mechanism: mechanism.Name()}
+	if l.session, l.message, err = mechanism.Authenticate(ctx, c.Peer.String()); err != nil {
+		return nil, tokenError(err)
 	}
+	return l, nil
+}
+
+// inTurn runs what shows the credentials to the broker when it is this connection's turn.
+func (d *Dialer) inTurn(ctx context.Context, c *Conn, exchange func(context.Context) error) error {
 	done := func(error) {}
 	if d.Turn != nil {
+		var err error
 		if done, err = d.Turn(ctx, c); err != nil {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, d.Timeout/2)
-	defer cancel()
-	if err = l.perform(ctx, open); err != nil {
+	err := within(ctx, d.Timeout/2, exchange)
+	if err != nil {
 		err = AsError(PhaseSASL, err)
 	}
 	done(err)
 	return err
+}
+
+func within(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f(ctx)
 }
 
 // login is one exchange under way.
@@ -55,31 +89,24 @@ type login struct {
 	message   []byte // to send next
 }
 
-// Reauthenticate renews the SASL session of a live connection (KIP-368). Requests of others wait meanwhile, as the broker
-// accepts nothing else in between. After an error the connection must be replaced.
-func (d *Dialer) Reauthenticate(ctx context.Context, c *Conn) error {
-	if err := d.login(ctx, c, c.exclusive); err != nil {
-		return AsError(PhaseSASL, err)
-	}
-	return nil
-}
-
-func (l *login) perform(ctx context.Context, open line) error {
-	via, finish, err := open(ctx)
+// again is a whole exchange on a line of its own.
+func (l *login) again(ctx context.Context) error {
+	via, finish, err := l.conn.exclusive(ctx)
 	if err != nil {
 		return err
 	}
 	defer finish()
 	l.via = via
-	return l.authenticate(ctx)
-}
-
-// authenticate performs the exchange of KIP-43 and KIP-152 and notes the session's lifetime (KIP-368).
-func (l *login) authenticate(ctx context.Context) error {
 	start := time.Now()
 	if err := l.chooseMechanism(ctx); err != nil {
 		return err
 	}
+	return l.authenticate(ctx, start)
+}
+
+// authenticate performs the exchange of KIP-43 and KIP-152, once the mechanism is agreed on, and notes the lifetime of the session
+// (KIP-368), which began not before start.
+func (l *login) authenticate(ctx context.Context, start time.Time) error {
 	for done := false; ; {
 		resp, err := l.step(ctx)
 		if err != nil {

@@ -32,11 +32,6 @@ type reservation struct {
 	ready chan struct{} // closed when nothing else is in flight
 }
 
-// shared is the line that everybody uses.
-func (c *Conn) shared(context.Context) (via roundTripper, finish func(), err error) {
-	return c.roundTrip, func() {}, nil
-}
-
 // exclusive waits until nothing is in flight and returns a round trip that nobody else's requests come between, until
 // finish is called.
 func (c *Conn) exclusive(ctx context.Context) (via roundTripper, finish func(), err error) {

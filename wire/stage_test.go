@@ -62,6 +62,17 @@ func (s *stage) script(versions wiretest.Versions, key kmsg.Key, script wiretest
 	s.listen(b.Serve)
 }
 
+// dial returns a connection that ends with the test.
+func (s *stage) dial() *wire.Conn {
+	s.Helper()
+	conn, _, err := s.dialer.Dial(s.Context(), s.peer)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { conn.Close(); <-conn.Ended() })
+	return conn
+}
+
 // secure listens with a good broker behind TLS, and trusts its authority.
 func (s *stage) secure(config *tls.Config) {
 	b := s.broker(wiretest.Common)

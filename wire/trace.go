@@ -10,6 +10,7 @@ type Trace struct {
 	Started   time.Time
 	Steps     []Step         // finished phases in order; the last one may have failed
 	Addresses []AddressTrace // what the name resolved to, in the order it was tried
+	Form      Form           // that ApiVersions was asked in, if the attempt came as far
 	NotAfter  time.Time      // the earliest end of a certificate in the chain that the peer presented, also if it was not accepted
 }
 

@@ -40,59 +40,73 @@ func (v versions) offers(key, atLeast int16) bool {
 	return ok && offered.max >= atLeast
 }
 
-// askVersions performs the ApiVersions exchange. It starts with our highest version; a broker that does not know it
-// answers UNSUPPORTED_VERSION in the format of version 0, with the versions that it does know where it is new enough
-// (KIP-511), and gets a second request. With known ids, a broker of Kafka 4.4 or later refuses to be taken for another
-// (KIP-1242): askVersions then asks once more without them and returns mismatch.
+// askVersions performs the ApiVersions exchange, beginning with the form that the peer is to be asked in. A broker that does not
+// know its version says UNSUPPORTED_VERSION, and is asked again. With known ids, a broker of Kafka 4.4 or later refuses to be
+// taken for another (KIP-1242): askVersions then asks once more without them and returns mismatch.
 func (c *Conn) askVersions(ctx context.Context, softwareVersion string) (mismatch, confirmed bool, err error) {
 	req := kmsg.NewPtrApiVersionsRequest()
 	req.ClientSoftwareName = softwareName
 	req.ClientSoftwareVersion = softwareVersion
-	req.Version = req.MaxVersion()
-	if c.Peer.ClusterID != "" && c.Peer.NodeID >= 0 {
+	c.Form = c.Peer.form()
+	if req.Version = c.Form.Version(); c.Form == FormIdentified {
 		req.ClusterID, req.NodeID = &c.Peer.ClusterID, c.Peer.NodeID
 	}
-	resp, err := c.askOnce(ctx, req)
+	resp, err := c.askUntilKnown(ctx, req)
 	if err != nil {
 		return false, false, err
 	}
-	if resp.ErrorCode == kerr.UnsupportedVersion.Code {
-		req.Version = min(versionsOf(resp)[req.Key()].max, req.MaxVersion())
-		resp, err = c.askOnce(ctx, req)
-	} else if resp.ErrorCode == kerr.RebootstrapRequired.Code && req.ClusterID != nil {
+	if resp.ErrorCode == kerr.RebootstrapRequired.Code && req.ClusterID != nil {
 		mismatch = true
 		req.ClusterID, req.NodeID = nil, -1
-		resp, err = c.askOnce(ctx, req)
-	}
-	if err != nil {
-		return mismatch, false, err
+		if resp, err = c.askUntilKnown(ctx, req); err != nil {
+			return mismatch, false, err
+		}
 	}
 	if resp.ErrorCode == kerr.UnsupportedVersion.Code {
-		return mismatch, false, because(ReasonUnsupportedVersion, "the broker refuses ApiVersions in version %d, which it has offered itself", req.Version)
+		return mismatch, false, because(ReasonUnsupportedVersion, "the broker refuses ApiVersions in version %d, which all clients know", req.Version)
 	}
 	if resp.ErrorCode != 0 {
 		return mismatch, false, kafkaError("ApiVersions", resp.ErrorCode, nil)
 	}
-	c.versions = versionsOf(resp)
+	c.versions, c.APIVersions = versionsOf(resp), resp.Version
 	c.old.Store(!c.versions.offers(kmsg.Metadata.Int16(), 1))
 	return mismatch, resp.Version >= 5 && req.ClusterID != nil, nil
 }
 
-// askOnce sends one ApiVersions request and reads an UNSUPPORTED_VERSION answer in the format that it comes in.
-func (c *Conn) askOnce(ctx context.Context, req *kmsg.ApiVersionsRequest) (*kmsg.ApiVersionsResponse, error) {
-	frame, err := c.exchange(ctx, req, c.calls)
-	if err != nil {
-		return nil, err
+// askUntilKnown asks again while the answer is UNSUPPORTED_VERSION: in the version that the broker then names, if its answer is
+// the one of KIP-511 and names one, and at last in version 0. What else such an answer holds does not matter: several
+// implementations send none of it, or all in the version that they do not know.
+func (c *Conn) askUntilKnown(ctx context.Context, req *kmsg.ApiVersionsRequest) (*kmsg.ApiVersionsResponse, error) {
+	for {
+		frame, err := c.exchange(ctx, req, c.calls)
+		if err != nil {
+			return nil, err
+		}
+		body := frame[headerSize:]
+		if len(body) < 2 || int16(binary.BigEndian.Uint16(body)) != kerr.UnsupportedVersion.Code {
+			resp, err := decode(req, body)
+			if err != nil {
+				return nil, err
+			}
+			return resp.(*kmsg.ApiVersionsResponse), nil
+		}
+		if req.Version == 0 {
+			return &kmsg.ApiVersionsResponse{ErrorCode: kerr.UnsupportedVersion.Code}, nil
+		}
+		req.Version = versionNamed(body, req.Version)
 	}
-	asked, body := *req, frame[headerSize:]
-	if len(body) >= 2 && int16(binary.BigEndian.Uint16(body)) == kerr.UnsupportedVersion.Code {
-		asked.Version = 0
+}
+
+// versionNamed returns the highest version of ApiVersions below asked that an UNSUPPORTED_VERSION answer offers, or 0.
+func versionNamed(body []byte, asked int16) int16 {
+	var resp kmsg.ApiVersionsResponse // of version 0
+	if resp.ReadFrom(body) != nil {
+		return 0
 	}
-	resp, err := decode(&asked, body)
-	if err != nil {
-		return nil, err
+	if offered := versionsOf(&resp)[kmsg.ApiVersions.Int16()].max; offered < asked {
+		return offered
 	}
-	return resp.(*kmsg.ApiVersionsResponse), nil
+	return 0
 }
 
 func versionsOf(resp *kmsg.ApiVersionsResponse) versions {
