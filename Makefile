@@ -79,7 +79,7 @@ $(TANSU):
 
 # What takes too long for every change.
 nightly: fuzz model soak tansu
-	$(GOTEST) -count=1 -tags e2e -run '^TestTansu$$' ./e2e
+	$(GOTEST) -count=1 -tags e2e -run '^TestCaseC53Tansu$$' ./e2e
 
 demo:
 	go run ./demo

@@ -107,9 +107,11 @@ func balancers(t *testing.T, c *cluster.Cluster) []*passage {
 	return passages
 }
 
-// TestBalancers: behind HAProxy, and behind an nginx that tells brokers apart by the name in the ClientHello, every port accepts whether there
+// TestCaseC16Balancers: behind HAProxy, and behind an nginx that tells brokers apart by the name in the ClientHello, every port accepts whether there
 // is a broker or not. Each broker is known by its own address there, and is red when no client gets an answer from it.
-func TestBalancers(t *testing.T) {
+// Done: real Kafka behind HAProxy with two kinds of health checks, and behind nginx by SNI; a broker is killed, another is stopped, both come back
+// Shows: killed: `closed` in `api_versions`, in `tls` behind nginx; stopped: `timeout`, but `closed` where HAProxy's checks ask for an answer
+func TestCaseC16Balancers(t *testing.T) {
 	need.Tool(t, "java", "mvn", "kcat", "haproxy", "nginx")
 	c := shared(t, cluster.V44)
 	passages := balancers(t, c)

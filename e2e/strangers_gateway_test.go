@@ -62,8 +62,10 @@ func coordinator(t *testing.T, addr string) string {
 	return at
 }
 
-// TestGateway: behind a gateway that rewrites what clients dial by, and nothing else, its ports are what counts, whatever goes on inside.
-func TestGateway(t *testing.T) {
+// TestCaseC50Gateway: behind a gateway that rewrites what clients dial by, and nothing else, its ports are what counts, whatever goes on inside.
+// Done: a gateway that rewrites Metadata and FindCoordinator, as kafka-proxy does; then one of its ports is shut
+// Shows: the addresses that kcat lists, `broker_describe_cluster_agrees` 0; `dial` `refused` though the broker behind it is well
+func TestCaseC50Gateway(t *testing.T) {
 	need.Tool(t, "java", "mvn", "kcat")
 	for _, version := range describing {
 		t.Run(version, func(t *testing.T) {

@@ -10,9 +10,11 @@ import (
 	"kafka_connection_exporter/e2e/need"
 )
 
-// TestMockCluster: librdkafka's mock cluster, whose answer to a newer ApiVersions has error 35 and a body of no version, is reached like any
-// other.
-func TestMockCluster(t *testing.T) {
+// TestCaseC51MockCluster: librdkafka's mock cluster, whose answer to a newer ApiVersions has error 35 and a body of no version, is reached like
+// any other.
+// Done: the mock cluster of a kcat with three brokers; then kcat is killed
+// Shows: all reachable, `broker_api_versions_version` 0; then `dial` `refused`
+func TestCaseC51MockCluster(t *testing.T) {
 	need.Tool(t, "kcat")
 	mock := kcat.StartMock(t, 3)
 	named := byID(mock.Addrs)

@@ -17,9 +17,11 @@ import (
 	"kafka_connection_exporter/e2e/tansu"
 )
 
-// TestTansu: a broker of another make hangs up on the newest ApiVersions, if that says which broker it is meant for, and is reached by the one
+// TestCaseC53Tansu: a broker of another make hangs up on the newest ApiVersions, if that says which broker it is meant for, and is reached by the one
 // before, which shows. kcat cannot read its answers, franz-go can if it is told to be older than it is.
-func TestTansu(t *testing.T) {
+// Done: Tansu, one broker
+// Shows: reachable as kadm finds it, `broker_api_versions_version` 4
+func TestCaseC53Tansu(t *testing.T) {
 	addr := tansu.Start(t)
 	older := kgo.MaxVersions(kversion.V3_9_0())
 	var named map[int]string

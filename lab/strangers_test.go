@@ -30,9 +30,11 @@ func noNewer(b *wiretest.Broker) func(wiretest.Request) (kmsg.Response, error) {
 	}
 }
 
-// TestOtherMakes: brokers that hang up on the newest ApiVersions are asked by the one before, and that shows, also beside one that knows it,
+// TestCaseC53OtherMakes: brokers that hang up on the newest ApiVersions are asked by the one before, and that shows, also beside one that knows it,
 // and whether they did so from the beginning or do so after a restart.
-func TestOtherMakes(t *testing.T) {
+// Done: brokers that hang up on ApiVersions 5, altogether or, as Tansu does, if it names a broker
+// Shows: reachable, `broker_api_versions_version` 4; seeds reachable; new connections accepted all the time
+func TestCaseC53OtherMakes(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 3, wiretest.Modern)
 	version := func(id int, want float64) condition { return is(want, ofBroker(id, "api_versions_version")) }
