@@ -27,8 +27,8 @@ const (
 // gate keeps one wrong password from locking an account. All SASL exchanges of a cluster take turns: one at a time until
 // one has succeeded, two after that; who was slow before takes turns of its own, and so is in nobody's way. A definite rejection
 // holds all back for the retry interval, or until the credentials change; then one tries again. Where others have accepted the same
-// credentials, the first rejection holds back only who rejected, for that broker may be the one that is wrong; the second in the
-// interval holds back all but those who have accepted, and when one of these rejects, all. So a wrong password costs at
+// credentials, a rejection holds back only who rejected, for that broker may be the one that is wrong; a second one, without anybody
+// accepting in between, holds back all but those who have accepted, and when one of these rejects, all. So a wrong password costs at
 // most two attempts per interval, however many brokers there are, if these answer within slowExchange. run owns the state;
 // everybody may read what is held back.
 type gate struct {
@@ -44,35 +44,10 @@ type gate struct {
 	accepted        map[string]string // names of targets that accept the credentials, and their addresses
 	acceptedVersion string            // of these credentials
 	acceptedAt      time.Time         // when one last did
+	vindicated      bool              // one has since the last rejection
 	hung            map[string]bool   // names of targets whose last exchange was slow
 	running         []*exchange
 	waiting         []*exchange
-}
-
-// hold is who may not authenticate, for how long, and why.
-type hold struct {
-	until   time.Time
-	err     error
-	version string          // of the rejected credentials
-	who     []string        // names and addresses of targets; nil: all
-	spared  map[string]bool // names and addresses of those who may all the same
-}
-
-func (h *hold) active() bool { return h != nil && time.Now().Before(h.until) }
-
-// covers says whether it is about any of these. A seed and a broker at the same address are the same to it.
-func (h *hold) covers(who ...string) bool {
-	if !h.active() {
-		return false
-	}
-	if h.who != nil {
-		return overlap(h.who, who)
-	}
-	return !slices.ContainsFunc(who, func(s string) bool { return h.spared[s] })
-}
-
-func overlap(a, b []string) bool {
-	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
 // exchange is one caller's wish to authenticate.
@@ -101,11 +76,6 @@ const (
 	slow                           // it still runs, and takes long
 )
 
-var (
-	errHeldBack    = errors.New("authentication is held back")
-	errAllHeldBack = fmt.Errorf("%w from all brokers", errHeldBack)
-)
-
 func newGate(interval time.Duration, version func() string) *gate {
 	if version == nil {
 		version = func() string { return "" }
@@ -113,29 +83,6 @@ func newGate(interval time.Duration, version func() string) *gate {
 	return &gate{interval: interval, version: version, enter: make(chan *exchange), leave: make(chan departure),
 		reopened: make(chan struct{}, 1), ended: make(chan struct{}),
 		accepted: make(map[string]string), hung: make(map[string]bool)}
-}
-
-// refusal returns why these may not start an attempt now, or nil.
-func (g *gate) refusal(who ...string) *wire.Error {
-	h := g.held.Load()
-	if !h.covers(who...) {
-		return nil
-	}
-	held := errHeldBack
-	if h.who == nil {
-		held = errAllHeldBack
-	}
-	return &wire.Error{Phase: wire.PhaseSASL, Reason: wire.ReasonCredentialsRejected,
-		Err: fmt.Errorf("%w until %s, so that the account is not locked, or until the credential file changes: %w",
-			held, h.until.UTC().Format(time.RFC3339), h.err)}
-}
-
-// heldFor returns how long the target of this name may start no attempt.
-func (g *gate) heldFor(name string) time.Duration {
-	if h := g.held.Load(); h.covers(name) {
-		return time.Until(h.until)
-	}
-	return 0
 }
 
 // turnOf returns what a target asks for its turn: see wire.Dialer.Turn.
@@ -253,17 +200,6 @@ func (g *gate) mayRun(x *exchange) bool {
 // proven says whether somebody has accepted the same credentials.
 func (g *gate) proven(x *exchange) bool { return len(g.accepted) > 0 && g.acceptedVersion == x.version }
 
-// extend adds the other names of those who are held back to the hold, so that they do not even dial.
-func (g *gate) extend(who []string) {
-	h := g.held.Load()
-	more := slices.DeleteFunc(slices.Clone(who), func(s string) bool { return slices.Contains(h.who, s) })
-	if h.who != nil && len(more) > 0 {
-		wider := *h
-		wider.who = slices.Concat(h.who, more)
-		g.held.Store(&wider)
-	}
-}
-
 func (g *gate) onDeparture(d departure) {
 	switch d.kind {
 	case lingering:
@@ -302,10 +238,7 @@ func (g *gate) accept(x *exchange) {
 		clear(g.accepted)
 	}
 	g.accepted[x.who[0]], g.acceptedVersion, g.acceptedAt = x.who[len(x.who)-1], x.version, time.Now()
-	if h := g.held.Load(); h.covers(x.who...) { // a slow exchange: it began before the hold
-		g.held.Store(nil)
-		offer(g.reopened, struct{}{})
-	}
+	g.vindicate(x)
 	g.running = slices.DeleteFunc(g.running, func(other *exchange) bool {
 		lingers := g.proven(other) && time.Since(other.began) >= quickExchange
 		if lingers {
@@ -313,45 +246,4 @@ func (g *gate) accept(x *exchange) {
 		}
 		return lingers
 	})
-}
-
-// reject holds back whoever has rejected the credentials, all but those who accept them, or all.
-func (g *gate) reject(d departure) {
-	h := &hold{until: time.Now().Add(g.interval), err: d.err, version: d.of.version}
-	before := g.held.Load()
-	proven := g.proven(d.of)
-	changedItsMind := g.disown(d.of)
-	switch {
-	case !proven:
-		clear(g.accepted)
-	case !before.active() || before.who != nil && before.covers(d.of.who...):
-		h.who = d.of.who
-	case changedItsMind: // the credentials are no longer good
-		clear(g.accepted)
-	default:
-		h.spared = make(map[string]bool, 2*len(g.accepted))
-		for name, address := range g.accepted {
-			h.spared[name], h.spared[address] = true, true
-		}
-	}
-	g.held.Store(h)
-}
-
-// disown forgets that the target has accepted the credentials, and says whether it had.
-func (g *gate) disown(x *exchange) (had bool) {
-	for name, address := range g.accepted {
-		if slices.Contains(x.who, name) || slices.Contains(x.who, address) {
-			delete(g.accepted, name)
-			had = true
-		}
-	}
-	return had
-}
-
-// lookForChange lifts the hold if the credentials have changed since they were rejected.
-func (g *gate) lookForChange() {
-	if h := g.held.Load(); h != nil && h.version != g.version() {
-		g.held.Store(nil)
-		offer(g.reopened, struct{}{})
-	}
 }

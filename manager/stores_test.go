@@ -28,9 +28,10 @@ func TestBrokenUserStores(t *testing.T) {
 		}
 		w.start()
 		w.after(time.Second)
-		if n := rejections.Load(); n > 2 {
-			t.Errorf("%d rejections", n)
+		if n := rejections.Load(); n > 3 {
+			t.Errorf("%d rejections of three brokers", n)
 		}
+		w.wantReady(1, 2, 6, 20)
 		for _, id := range []int32{7, 13, 17} {
 			w.wantBrokerFailing(id, "sasl credentials_rejected")
 		}
