@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 60s
 GOTEST      := go test -race -shuffle=on
 
-.PHONY: all build test unit e2e lint alerts fuzz model bench soak nightly demo image clean
+.PHONY: all build test unit e2e lint alerts fuzz model bench soak tansu nightly demo image clean
 
 all: lint build test
 
@@ -69,8 +69,17 @@ bench:
 soak:
 	go test -count=1 -timeout 20m -run '^TestSoak$$' -v ./lab -lab.soak 10m
 
+# A second implementation of Kafka, for the test on it; 8 minutes at first, then it is there.
+TANSU := .cache/tansu/bin/tansu
+
+tansu: $(TANSU)
+
+$(TANSU):
+	cargo install tansu --version 0.6.0 --locked --features dynostore --root .cache/tansu
+
 # What takes too long for every change.
-nightly: fuzz model soak
+nightly: fuzz model soak tansu
+	$(GOTEST) -count=1 -tags e2e -run '^TestCaseC53Tansu$$' ./e2e
 
 demo:
 	go run ./demo

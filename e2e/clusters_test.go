@@ -106,12 +106,12 @@ func sharedOptions(t *testing.T, version string) cluster.Options {
 	return cluster.Options{
 		Version: version,
 		Users:   []cluster.User{{Name: userName, Password: userPassword}},
-		Listeners: []cluster.Listener{
+		Listeners: append(strangerListeners(t), []cluster.Listener{
 			{Name: badName, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, unresolvable+":9092")},
 			{Name: badPort, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, fmt.Sprintf("127.0.0.1:%d", closed))},
 			{Name: scramTLS, Protocol: "SASL_SSL", Mechanisms: []string{cluster.SCRAM512}},
 			{Name: toxic, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, fmt.Sprintf("127.0.0.1:%d", between))},
-		},
+		}...),
 	}
 }
 

@@ -11,6 +11,9 @@
 // Another one per version, securedCluster, has every kind of listener. Scenarios that take their time with it run in parallel, after all
 // others; they stop no broker, and what they change is on a listener or with a user of their own.
 //
+// The tests in the files strangers*_test.go have parts of others beside Kafka: HAProxy, nginx, librdkafka's mock cluster, and Tansu where
+// "make tansu" has built it or -tansu PATH names it. What they need and a machine has not is left out.
+//
 // Environment:
 //
 //	KAFKA_E2E_CACHE     folder of the Kafka jars, default <repository>/.cache/kafka

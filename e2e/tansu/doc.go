@@ -1,0 +1,2 @@
+// Package tansu runs Tansu, an implementation of Kafka's protocol in Rust, which "make tansu" builds into .cache/tansu.
+package tansu
