@@ -123,9 +123,9 @@ func TestAlerts(t *testing.T) {
 	need.Tool(t, "prometheus", "prometheus-alertmanager")
 	c := shared(t, cluster.V44)
 	between := badNetwork(t, c, toxic)
-	a := enter(t, c.Addrs(scramTLS), trusting(c).and(password(t, cluster.SCRAM512, userName, userPassword)),
+	a := enter(t, c.Addrs(scramTLS), trusting(c).and(password(t, cluster.SCRAM512, userName, userPassword)).with(impatient...),
 		"--kafka.cluster=main", "--kafka.brokers-expected=3", "--handshake.interval=2s", "--seed.check-interval=2s", "--collector.broker-histograms")
-	b := exporter.Start(t, flags([]string{c.Broker(1).Addr(toxic), c.Broker(3).Addr(toxic)}, "--kafka.cluster=main")...)
+	b := exporter.Start(t, flags([]string{c.Broker(1).Addr(toxic), c.Broker(3).Addr(toxic)}, append(impatient[:2:2], "--kafka.cluster=main")...)...)
 	lost := exporter.Start(t, flags([]string{"kafka-0.invalid:9092"}, "--kafka.cluster=elsewhere")...)
 	a.WaitFor(settleTimeout, ready(c.IDs()...))
 	b.WaitFor(settleTimeout, ready(c.IDs()...))

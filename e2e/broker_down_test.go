@@ -55,7 +55,7 @@ func TestCaseC02PauseOneBroker(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			c := shared(t, version)
 			rest := others(c.IDs(), 3)
-			e := exporter.Start(t, flags(c.Addrs("PLAINTEXT"))...)
+			e := exporter.Start(t, flags(c.Addrs("PLAINTEXT"), impatient...)...)
 			before := e.WaitFor(settleTimeout, ready(c.IDs()...))
 
 			start := time.Now()
@@ -82,7 +82,7 @@ func TestCaseC02PauseOneBroker(t *testing.T) {
 // TestPauseShorterThanTimeout: a broker that is slow for a moment, but within the time-out of a check, is never shown as down.
 func TestPauseShorterThanTimeout(t *testing.T) {
 	c := shared(t, versions[0])
-	e := exporter.Start(t, flags(c.Addrs("PLAINTEXT"))...)
+	e := exporter.Start(t, flags(c.Addrs("PLAINTEXT"), impatient...)...)
 	before := e.WaitFor(settleTimeout, ready(c.IDs()...))
 	c.Broker(3).Pause(t)
 	e.Hold(checkTimeout/4, brokerIs(1, "broker_reachable", c.IDs()...))

@@ -28,6 +28,9 @@ const (
 	scrapeLimit = 3 * time.Second
 )
 
+// impatient are the time-outs of scenarios in which somebody is silent. In all others nobody may look silent, however slow the machine is.
+var impatient = []string{"--check.timeout=4s", "--connect.timeout=5s"}
+
 // rare is for scenarios in which something must come at once, and not with the next check.
 const rare = "--check.interval=1m"
 
@@ -38,7 +41,7 @@ const unhedged = "--metadata.hedge-delay=1m"
 func flags(seeds []string, more ...string) []string {
 	fast := []string{
 		"--kafka.seed=" + strings.Join(seeds, ","),
-		"--check.interval=1s", "--check.timeout=4s", "--connect.timeout=5s",
+		"--check.interval=1s", "--check.timeout=30s", "--connect.timeout=30s",
 		"--metadata.refresh-interval=2s", "--backoff.max=2s", "--handshake.interval=0s",
 		"--log.level=debug",
 	}

@@ -30,7 +30,7 @@ func TestKDCDown(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = tc.mend() })
-			e := enter(t, s.seeds(saslPlain), a)
+			e := enter(t, s.seeds(saslPlain), a, impatient...)
 			conditions := []condition{value(0, "up")}
 			for _, seed := range s.seeds(saslPlain) {
 				conditions = append(conditions, seedFailing(seed, []string{"token_unavailable"}, "sasl"))

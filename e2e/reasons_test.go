@@ -144,7 +144,7 @@ func loginRefusals() []refusal {
 	silent := func(t *testing.T, s *security) access {
 		a := clientCredentials(t, s, clientSecret, time.Hour)
 		a.endpoint.SetSilent(true)
-		return a
+		return a.with(impatient...)
 	}
 	rejected, unavailable := []string{"credentials_rejected"}, []string{"token_unavailable"}
 	all := []refusal{

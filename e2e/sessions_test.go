@@ -198,7 +198,7 @@ func TestCaseC44FreshHandshakes(t *testing.T) {
 func watchSockets(t *testing.T, e *exporter.Exporter, addrs []string, duration time.Duration) (alone float64, most int) {
 	t.Helper()
 	var samples, single int
-	for start := time.Now(); time.Since(start) < duration; time.Sleep(2 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < duration; time.Sleep(10 * time.Millisecond) {
 		counts := map[string]int{}
 		for _, socket := range e.Sockets() {
 			counts[socket.Remote.String()]++

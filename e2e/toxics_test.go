@@ -51,7 +51,7 @@ func poison(t *testing.T, p *toxiproxy.Proxy, json string) func() {
 func TestCaseC04DeadlyToxics(t *testing.T) {
 	c := unbroken(t, cluster.V44)
 	p := badNetwork(t, c, toxic)
-	e := exporter.Start(t, flags([]string{c.Broker(1).Addr(toxic), c.Broker(3).Addr(toxic)})...)
+	e := exporter.Start(t, flags([]string{c.Broker(1).Addr(toxic), c.Broker(3).Addr(toxic)}, impatient...)...)
 	stop := func(t *testing.T, p *toxiproxy.Proxy) func() {
 		p.Stop()
 		return func() {
@@ -97,7 +97,7 @@ func TestCaseC04DeadlyToxics(t *testing.T) {
 func TestCaseC02SlowToxics(t *testing.T) {
 	c := unbroken(t, cluster.V44)
 	p := badNetwork(t, c, slow)
-	e := exporter.Start(t, flags([]string{c.Broker(1).Addr(slow)}, "--connect.timeout=40s", "--check.timeout=20s", "--handshake.interval=2s")...)
+	e := exporter.Start(t, flags([]string{c.Broker(1).Addr(slow)}, "--handshake.interval=2s")...)
 	well := all(ready(c.IDs()...), accepts(c.IDs()...), value(1, "up"))
 	for name, json := range map[string]string{
 		"latency":   `{"type": "latency", "attributes": {"latency": 1000}}`,

@@ -20,7 +20,7 @@ import (
 
 const (
 	// patience is for what must happen, with a wide margin for a machine that does other things as well.
-	patience = 20 * time.Second
+	patience = 60 * time.Second
 	// stopLimit is what the exporter promises: it ends within five seconds.
 	stopLimit = 5 * time.Second
 	tick      = 40 * time.Millisecond

@@ -77,7 +77,7 @@ func (l leak) run(t *testing.T, failures float64) {
 	took := time.Since(began)
 	mend()
 	p.wait(ready(ids...))
-	if !poll(time.Second, func() bool { return p.inCloseWait() == 0 }) {
+	if !poll(patience, func() bool { return p.inCloseWait() == 0 }) {
 		t.Errorf("%d sockets are in CLOSE_WAIT", p.inCloseWait())
 	}
 	p.wait(atMost(before["go_goroutines"]+10, "go_goroutines"), atMost(before["process_open_fds"]+5, "process_open_fds"))
@@ -94,6 +94,7 @@ func (l leak) run(t *testing.T, failures float64) {
 // Done: 100 brokers answer one request each and close, 10,000 times
 // Shows: no socket in CLOSE_WAIT and as many descriptors as before
 func TestCaseC27ClosedAfterEachAnswer(t *testing.T) {
+	t.Parallel()
 	if ranPlain(t) {
 		return
 	}
@@ -108,6 +109,7 @@ func TestCaseC27ClosedAfterEachAnswer(t *testing.T) {
 // Done: 100 brokers fail 10,000 times in each of six ways: refused, blackhole, closed, TLS, SASL, garbage; then all are well again
 // Shows: no socket in CLOSE_WAIT; as many goroutines and descriptors as before, and a heap that has not grown by 1 MiB
 func TestCaseC28Failures(t *testing.T) {
+	t.Parallel()
 	if ranPlain(t) {
 		return
 	}

@@ -21,12 +21,13 @@ func (c *Cluster) kraftProperties(b *Broker) properties {
 		voters[i] = fmt.Sprintf("%d@%s", v.ID, v.Addr(controllerListener))
 	}
 	return properties{
-		"node.id":                      strconv.Itoa(b.ID),
-		"process.roles":                "broker,controller",
-		"controller.quorum.voters":     strings.Join(voters, ","),
-		"controller.listener.names":    controllerListener,
-		"broker.session.timeout.ms":    "5000",
-		"broker.heartbeat.interval.ms": "500",
+		"node.id":                       strconv.Itoa(b.ID),
+		"process.roles":                 "broker,controller",
+		"controller.quorum.voters":      strings.Join(voters, ","),
+		"controller.listener.names":     controllerListener,
+		"broker.session.timeout.ms":     "5000",
+		"broker.heartbeat.interval.ms":  "1000",
+		"metadata.max.idle.interval.ms": "5000", // else an idle cluster writes twice a second
 	}
 }
 

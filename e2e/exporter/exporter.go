@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	tick         = 20 * time.Millisecond
+	tick         = 80 * time.Millisecond
 	serveTimeout = 60 * time.Second
 	stopTimeout  = 5 * time.Second
 	tailLines    = 60
