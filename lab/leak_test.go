@@ -94,7 +94,6 @@ func (l leak) run(t *testing.T, failures float64) {
 // Done: 100 brokers answer one request each and close, 10,000 times
 // Shows: no socket in CLOSE_WAIT and as many descriptors as before
 func TestCaseC27ClosedAfterEachAnswer(t *testing.T) {
-	t.Parallel()
 	if ranPlain(t) {
 		return
 	}
@@ -109,7 +108,6 @@ func TestCaseC27ClosedAfterEachAnswer(t *testing.T) {
 // Done: 100 brokers fail 10,000 times in each of six ways: refused, blackhole, closed, TLS, SASL, garbage; then all are well again
 // Shows: no socket in CLOSE_WAIT; as many goroutines and descriptors as before, and a heap that has not grown by 1 MiB
 func TestCaseC28Failures(t *testing.T) {
-	t.Parallel()
 	if ranPlain(t) {
 		return
 	}
