@@ -46,12 +46,13 @@ type report struct {
 	ran                     []string
 	lacking                 map[string][]string // what was left out, by the tool that it lacks
 	unnamed                 []string            // what was left out for another reason
+	others                  func() []string     // tools that this machine lacks; a test that misses two may have named one only
 }
 
 func newReport(out io.Writer) *report {
 	return &report{
 		out: out, output: make(map[test]*strings.Builder), failed: make(map[test]bool), parents: make(map[test]bool),
-		lacking: make(map[string][]string),
+		lacking: make(map[string][]string), others: need.Lacking,
 	}
 }
 
@@ -188,7 +189,7 @@ func (r *report) close(took time.Duration) bool {
 		fmt.Fprintf(out, "left out: %s\n", what)
 	}
 	if len(tools) > 0 {
-		fmt.Fprintf(out, "All of it runs after: %s\n", need.Install(tools))
+		fmt.Fprintf(out, "All of it runs after: %s\n", need.Install(append(tools, r.others()...)))
 	}
 	incomplete := need.CI() && len(tools)+len(r.unnamed) > 0
 	if incomplete {

@@ -39,7 +39,7 @@ const unbuilt = `{"ImportPath":"kafka_connection_exporter/seeds","Action":"build
 `
 
 func TestReport(t *testing.T) {
-	const installs = "All of it runs after: apt-get install -y krb5-kdc"
+	const installs = "All of it runs after: apt-get install -y kcat krb5-kdc"
 	for _, tc := range []struct {
 		name, ci, said string
 		well           bool
@@ -56,6 +56,7 @@ func TestReport(t *testing.T) {
 			t.Setenv("CI", tc.ci)
 			var out bytes.Buffer
 			r := newReport(&out)
+			r.others = func() []string { return []string{"kcat"} }
 			r.follow(strings.NewReader(tc.said))
 			if well := r.close(time.Second); well != tc.well {
 				t.Errorf("all is well: %v, want %v", well, tc.well)
