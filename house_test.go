@@ -34,6 +34,7 @@ var house = map[string]struct {
 	".":             {[]string{"app"}, isStandard},
 	"demo":          {[]string{"app"}, everything},
 	"lab":           {nil, isStandard},
+	"tools/test":    {[]string{"e2e/need"}, isStandard},
 
 	"dashboards":          {nil, without("github.com/prometheus/")},
 	"dashboards/generate": {[]string{"dashboards"}, isStandard},

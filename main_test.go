@@ -168,7 +168,7 @@ func TestSystemdSocket(t *testing.T) {
 	}
 	defer file.Close()
 	_ = l.Close()
-	cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`, binary, "--web.systemd-socket", tarpit(t))
+	cmd := exec.Command("/bin/sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`, binary, "--web.systemd-socket", tarpit(t))
 	cmd.ExtraFiles = []*os.File{file}
 	c := launch(t, cmd)
 	if c.url != "http://"+l.Addr().String() {
@@ -263,7 +263,7 @@ func TestFewDescriptors(t *testing.T) {
 		port = wiretest.Listen(t, wiretest.NewBroker(id, cluster, wiretest.Modern).Serve)
 		cluster.Set(id, fmt.Sprintf("127.0.0.1:%d", port))
 	}
-	c := launch(t, exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, binary, "--web.listen-address=127.0.0.1:0",
+	c := launch(t, exec.Command("/bin/sh", "-c", `ulimit -n 64; exec "$0" "$@"`, binary, "--web.listen-address=127.0.0.1:0",
 		fmt.Sprintf("--kafka.seed=127.0.0.1:%d", port), "--connect.rate=1000", "--backoff.base=50ms", "--backoff.max=100ms"))
 	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	reachable, short := 0, 0

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"kafka_connection_exporter/dashboards"
+	"kafka_connection_exporter/e2e/need"
 )
 
 // board is what the tests need of a dashboard, read from its file as Grafana reads it.
@@ -216,10 +217,7 @@ func TestQueries(t *testing.T) {
 
 // TestSyntax is target-promql: promtool parses every query, where it is installed.
 func TestSyntax(t *testing.T) {
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool is not installed (Debian: apt-get install prometheus)")
-	}
+	promtool := need.Path(t, "promtool")
 	interval := regexp.MustCompile(`\$__\w+`)
 	var rules strings.Builder
 	rules.WriteString("groups:\n  - name: dashboard\n    rules:\n")

@@ -19,6 +19,7 @@ import (
 
 	"kafka_connection_exporter/e2e/cluster"
 	"kafka_connection_exporter/e2e/exporter"
+	"kafka_connection_exporter/e2e/need"
 	"kafka_connection_exporter/wire/wiretest"
 )
 
@@ -72,7 +73,7 @@ func key(receiver, alert, broker string) string { return receiver + " " + alert 
 func (i *inbox) await(receiver, alert, broker, status, text string) {
 	i.t.Helper()
 	var last notification
-	for deadline := time.Now().Add(40 * time.Second); time.Now().Before(deadline); <-time.After(100 * time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); <-time.After(100 * time.Millisecond) {
 		i.mu.Lock()
 		last = i.all[key(receiver, alert, broker)]
 		i.mu.Unlock()
@@ -119,11 +120,12 @@ const quiet = `ALERTS{kafka_cluster="main", alertname!~"KafkaBroker(HalfOpen|Con
 // the example's routes and inhibitions. The right people are told the right thing, once, and that it is over; and every panel of
 // the dashboards has something to show.
 func TestAlerts(t *testing.T) {
+	need.Tool(t, "prometheus", "prometheus-alertmanager")
 	c := shared(t, cluster.V44)
-	between := badNetwork(t, c)
-	a := enter(t, c.Addrs(scramTLS), trusting(c).and(password(t, cluster.SCRAM512, userName, userPassword)),
+	between := badNetwork(t, c, toxic)
+	a := enter(t, c.Addrs(scramTLS), trusting(c).and(password(t, cluster.SCRAM512, userName, userPassword)).with(impatient...),
 		"--kafka.cluster=main", "--kafka.brokers-expected=3", "--handshake.interval=2s", "--seed.check-interval=2s", "--collector.broker-histograms")
-	b := exporter.Start(t, flags([]string{c.Broker(1).Addr(toxic), c.Broker(3).Addr(toxic)}, "--kafka.cluster=main")...)
+	b := exporter.Start(t, flags([]string{c.Broker(1).Addr(toxic), c.Broker(3).Addr(toxic)}, append(impatient[:2:2], "--kafka.cluster=main")...)...)
 	lost := exporter.Start(t, flags([]string{"kafka-0.invalid:9092"}, "--kafka.cluster=elsewhere")...)
 	a.WaitFor(settleTimeout, ready(c.IDs()...))
 	b.WaitFor(settleTimeout, ready(c.IDs()...))

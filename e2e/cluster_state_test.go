@@ -13,10 +13,14 @@ import (
 
 // TestNoACL: a principal that may do nothing gets in, and sees of the cluster what the version shows to everybody.
 func TestNoACL(t *testing.T) {
+	t.Parallel()
 	status := map[string]string{cluster.V44: "verified", cluster.V39: "unverified", cluster.V23: "unverified"}
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
+			cluster.Need(t, version)
+			t.Parallel()
 			c := authorizedCluster(t, version)
+			turn(t)
 			e := enter(t, c.Addrs(saslPlain), password(t, cluster.Plain, userName, userPassword), "--handshake.interval=1s")
 			seen := all(ready(1), accepts(1), identity(status[version], 1), fences(c), value(1, "up"), value(1, "cluster_info", "cluster_id", c.ID))
 			e.WaitFor(settleTimeout, seen)
@@ -39,13 +43,13 @@ func TestCaseC23FencedAndUnregistered(t *testing.T) {
 		brokerIs(0, "broker_fenced", 1, 2), ready(1, 2), value(2, "brokers"), value(1, "up"))
 	c.Broker(1).AwaitNamed(t, noticeTimeout, 1, 2)
 	t.Logf("kadm: the cluster has noticed %v after kill -9", time.Since(start))
-	e.WaitFor(2*refreshInterval, dead)
+	e.WaitFor(2*refreshInterval+busy, dead)
 	t.Logf("fenced %v after kill -9", time.Since(start))
 	series := len(e.Hold(refreshInterval, dead).With("broker_id", "3"))
 
 	c.Unregister(t, 3)
 	start = time.Now()
-	e.WaitFor(refreshInterval+3*time.Second, func(m exporter.Metrics) error {
+	e.WaitFor(refreshInterval+busy, func(m exporter.Metrics) error {
 		switch n := len(m.With("broker_id", "3")); n {
 		case 0:
 			return nil
@@ -67,12 +71,15 @@ func TestCaseC23FencedAndUnregistered(t *testing.T) {
 // Done: a broker whose heartbeats come too seldom
 // Shows: `broker_fenced` 1 and `broker_reachable` 1 at once, on one connection
 func TestCaseC23ReachableAndFenced(t *testing.T) {
+	cluster.Need(t, cluster.V44)
+	t.Parallel()
 	c := cluster.Start(t, cluster.Options{Version: cluster.V44, BrokerConfig: func(id int) map[string]string {
 		if id != 3 {
 			return nil
 		}
-		return map[string]string{"broker.heartbeat.interval.ms": "9000"} // fenced after 3000
+		return map[string]string{"broker.heartbeat.interval.ms": "12000"} // fenced after 5000
 	}})
+	turn(t)
 	e := exporter.Start(t, flags(c.Addrs("PLAINTEXT"))...)
 	whole := all(ready(c.IDs()...), fences(c))
 	before := e.WaitFor(noticeTimeout, whole)

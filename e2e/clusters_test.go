@@ -3,8 +3,10 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 
 	"kafka_connection_exporter/e2e/cluster"
@@ -12,13 +14,8 @@ import (
 	"kafka_connection_exporter/e2e/freeport"
 )
 
-// Listeners of the shared cluster of Kafka 4.4 besides PLAINTEXT.
-const (
-	badName  = "BADNAME"  // broker 2 advertises a name that does not resolve
-	badPort  = "BADPORT"  // broker 2 advertises a port where nobody listens
-	scramTLS = "SCRAMTLS" // SASL_SSL with SCRAM-SHA-512
-	toxic    = "TOXIC"    // broker 2 advertises a port at which a scenario may put a proxy
-)
+// scramTLS is a listener of the shared clusters of Kafka 4.4: SASL_SSL with SCRAM-SHA-512. They have toxic, too.
+const scramTLS = "SCRAMTLS"
 
 const (
 	unresolvable = "kafka-x.invalid"
@@ -29,64 +26,105 @@ const (
 // versions are all that the scenarios run on, newest first.
 var versions = []string{cluster.V44, cluster.V39, cluster.V23}
 
-var clusters = map[string]*cluster.Cluster{}
+// slots is how many scenarios run at once. They wait most of the time; more would make Kafka and the race detector too slow for the
+// time-outs that the scenarios run with.
+const slots = 8
+
+var turns = make(chan struct{}, slots)
+
+// turn waits for one of the slots and keeps it until the test ends. Who has one waits for no cluster any more.
+func turn(t *testing.T) {
+	t.Helper()
+	turns <- struct{}{}
+	t.Cleanup(func() { <-turns })
+}
+
+// opened is what the run has started, to be closed at its end.
+var opened struct {
+	mu    sync.Mutex
+	close []func(keepLogs bool)
+}
+
+func closeAtEnd(name string, closeIt func(keepLogs bool) (kept string)) {
+	opened.mu.Lock()
+	defer opened.mu.Unlock()
+	opened.close = append(opened.close, func(keepLogs bool) {
+		if kept := closeIt(keepLogs); kept != "" {
+			fmt.Fprintf(os.Stderr, "logs of Kafka %s: %s\n", name, kept)
+		}
+	})
+}
+
+// waiting is for go test's limit on parallel tests: those that wait for a cluster count as running, the limit that matters is slots.
+const waiting = "100"
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		_ = flag.Set("test.parallel", waiting)
+	}
 	code := m.Run()
-	for version, c := range clusters {
-		report(version, c.Close(code != 0))
-	}
-	for version, s := range secured {
-		report(version+", secured", s.close(code != 0))
-	}
-	for version, c := range authorized {
-		report(version+", with authorizer", c.Close(code != 0))
+	for _, closeIt := range opened.close {
+		closeIt(code != 0)
 	}
 	exporter.Cleanup()
-	if scratchDir != "" {
-		_ = os.RemoveAll(scratchDir)
+	if dir, err := scratchDir(); err == nil {
+		_ = os.RemoveAll(dir)
 	}
 	os.Exit(code)
 }
 
-func report(version, kept string) {
-	if kept != "" {
-		fmt.Fprintf(os.Stderr, "logs of Kafka %s: %s\n", version, kept)
-	}
-}
-
-var scratchDir string
+var scratchDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "kafka-e2e-scratch-") })
 
 // scratch is a folder that lives as long as the run.
 func scratch(t *testing.T) string {
 	t.Helper()
-	if scratchDir == "" {
-		dir, err := os.MkdirTemp("", "kafka-e2e-scratch-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		scratchDir = dir
-	}
-	return scratchDir
-}
-
-// shared returns the healthy cluster of a version that all scenarios use, one after another. One that a scenario broke beyond repair is
-// replaced.
-func shared(t *testing.T, version string) *cluster.Cluster {
-	t.Helper()
-	if c := clusters[version]; c != nil {
-		err := c.Heal()
-		if err == nil {
-			return c
-		}
-		t.Logf("Kafka %s is beyond repair, logs in %s: %v", version, c.Close(true), err)
-		delete(clusters, version)
-	}
-	c, err := cluster.Open(sharedOptions(t, version))
+	dir, err := scratchDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	clusters[version] = c
+	return dir
+}
+
+// lots are the clusters that scenarios may break, one scenario at a time each; nil is one that is not open. Most scenarios want the newest
+// version, so there are two of it.
+var lots = map[string]chan *cluster.Cluster{
+	cluster.V44: lotOf(2), cluster.V39: lotOf(1), cluster.V23: lotOf(1),
+}
+
+func lotOf(n int) chan *cluster.Cluster {
+	lot := make(chan *cluster.Cluster, n)
+	for range n {
+		lot <- nil
+	}
+	return lot
+}
+
+// shared makes the test parallel and returns a healthy cluster of a version that it has for itself until it ends. One that a scenario broke
+// beyond repair is replaced.
+func shared(t *testing.T, version string) *cluster.Cluster {
+	t.Helper()
+	cluster.Need(t, version)
+	t.Parallel()
+	c := <-lots[version]
+	t.Cleanup(func() { lots[version] <- c })
+	if c != nil {
+		if err := c.Heal(); err != nil {
+			t.Logf("Kafka %s is beyond repair, logs in %s: %v", version, c.Close(true), err)
+			c = nil
+		}
+	}
+	if c == nil {
+		opened, err := cluster.Open(sharedOptions(t, version))
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeAtEnd(version, opened.Close)
+		c = opened
+	}
+	turn(t)
 	return c
 }
 
@@ -94,10 +132,6 @@ func sharedOptions(t *testing.T, version string) cluster.Options {
 	t.Helper()
 	if version != cluster.V44 {
 		return cluster.Options{Version: version}
-	}
-	closed, err := freeport.Pick()
-	if err != nil {
-		t.Fatal(err)
 	}
 	between, err := freeport.Pick()
 	if err != nil {
@@ -107,8 +141,6 @@ func sharedOptions(t *testing.T, version string) cluster.Options {
 		Version: version,
 		Users:   []cluster.User{{Name: userName, Password: userPassword}},
 		Listeners: append(strangerListeners(t), []cluster.Listener{
-			{Name: badName, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, unresolvable+":9092")},
-			{Name: badPort, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, fmt.Sprintf("127.0.0.1:%d", closed))},
 			{Name: scramTLS, Protocol: "SASL_SSL", Mechanisms: []string{cluster.SCRAM512}},
 			{Name: toxic, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, fmt.Sprintf("127.0.0.1:%d", between))},
 		}...),

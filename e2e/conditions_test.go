@@ -15,20 +15,33 @@ import (
 // The intervals that the scenarios run with, and what follows from them.
 const (
 	checkInterval   = time.Second
-	checkTimeout    = 2 * time.Second
+	checkTimeout    = 4 * time.Second
 	refreshInterval = 2 * time.Second
-	// verdictTimeout is the promise for a silent broker, plus what a busy machine adds.
-	verdictTimeout = checkInterval + checkTimeout + 1500*time.Millisecond
-	settleTimeout  = 15 * time.Second
-	// noticeTimeout is for the cluster to forget a dead broker (3 s) and the exporter to hear of it.
-	noticeTimeout = 20 * time.Second
+	// busy is what a machine with too much to do may add to any time.
+	busy = 15 * time.Second
+	// verdictTimeout is the promise for a silent broker.
+	verdictTimeout = checkInterval + checkTimeout + busy
+	settleTimeout  = 45 * time.Second
+	// noticeTimeout is for the cluster to forget a dead broker (5 s) and the exporter to hear of it.
+	noticeTimeout = 60 * time.Second
+	// scrapeLimit is less than any time-out of the intervals, and a scrape takes milliseconds: one that waits for a broker takes longer.
+	scrapeLimit = 3 * time.Second
 )
+
+// impatient are the time-outs of scenarios in which somebody is silent. In all others nobody may look silent, however slow the machine is.
+var impatient = []string{"--check.timeout=4s", "--connect.timeout=5s"}
+
+// rare is for scenarios in which something must come at once, and not with the next check.
+const rare = "--check.interval=1m"
+
+// unhedged is for scenarios in which no seed may be dialed but for its own checks, however slow the machine is.
+const unhedged = "--metadata.hedge-delay=1m"
 
 // flags are the fast intervals, the seeds, and more flags that win.
 func flags(seeds []string, more ...string) []string {
 	fast := []string{
 		"--kafka.seed=" + strings.Join(seeds, ","),
-		"--check.interval=1s", "--check.timeout=2s", "--connect.timeout=3s",
+		"--check.interval=1s", "--check.timeout=30s", "--connect.timeout=30s",
 		"--metadata.refresh-interval=2s", "--backoff.max=2s", "--handshake.interval=0s",
 		"--log.level=debug",
 	}

@@ -12,18 +12,19 @@ import (
 
 // TestScramOverTLS: the right password gets in; a wrong one is named as such, and neither appears anywhere.
 func TestScramOverTLS(t *testing.T) {
-	c := shared(t, cluster.V44)
-	seeds := c.Addrs(scramTLS)
+	t.Parallel()
+	s := securedCluster(t, cluster.V44)
+	c, seeds := s.Cluster, s.seeds(saslTLS)
 	t.Run("right password", func(t *testing.T) {
+		t.Parallel()
+		turn(t)
 		e := enter(t, seeds, trusting(c).and(password(t, cluster.SCRAM512, userName, userPassword)))
 		e.WaitFor(settleTimeout, all(ready(c.IDs()...), value(1, "up")))
-		for addr, n := range e.Connections(seeds...) {
-			if n != 1 {
-				t.Errorf("%d connections to %s, want 1", n, addr)
-			}
-		}
+		e.AwaitConnections(settleTimeout, 1, c.Addrs(saslTLS)...)
 	})
 	t.Run("wrong password", func(t *testing.T) {
+		t.Parallel()
+		turn(t)
 		e := enter(t, seeds, trusting(c).and(password(t, cluster.SCRAM512, userName, "wrong-donkey-91Cd")))
 		rejected := func(m exporter.Metrics) error {
 			return oneOf(seeds, func(seed string) condition { return seedFailing(seed, []string{"credentials_rejected"}, "sasl") })(m)

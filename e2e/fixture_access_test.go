@@ -33,13 +33,14 @@ import (
 
 // TestFixtureSASL: every mechanism lets the right client in, with and without TLS, and no wrong one.
 func TestFixtureSASL(t *testing.T) {
+	t.Parallel()
 	s := securedCluster(t, cluster.V44)
 	right, wrong := mechanisms(t, s)
 	for _, listener := range []string{saslPlain, saslTLS} {
 		for _, name := range allMechanisms {
 			t.Run(listener+"/"+name, func(t *testing.T) {
 				if name == cluster.GSSAPI {
-					s.needKDC(t)
+					s.withKDC(t)
 				}
 				seed := s.Broker(1).Advertised(listener)
 				var opts []kgo.Opt
@@ -57,7 +58,7 @@ func TestFixtureSASL(t *testing.T) {
 
 // TestFixtureTLS: the listeners with and without fault behave as their names say.
 func TestFixtureTLS(t *testing.T) {
-	s := securedCluster(t, cluster.V44)
+	s := beside(t, cluster.V44)
 	pair, err := s.CA.Issue(pki.Leaf{CommonName: "client"})
 	if err != nil {
 		t.Fatal(err)
@@ -77,12 +78,12 @@ func TestFixtureTLS(t *testing.T) {
 
 // TestFixtureCertificateRotation: a broker takes up a new certificate without a restart.
 func TestFixtureCertificateRotation(t *testing.T) {
-	s := securedCluster(t, cluster.V44)
+	s := beside(t, cluster.V44)
 	b := s.Broker(2)
 	old := leafAt(t, b.Addr(sslOnly))
 	end := time.Now().Add(3 * time.Hour).Truncate(time.Second)
 	b.RotateCertificate(t, sslOnly, s.CA, pki.Leaf{CommonName: "broker-2", Hosts: []string{"localhost", "127.0.0.1"}, NotAfter: end})
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(settleTimeout); ; time.Sleep(50 * time.Millisecond) {
 		leaf := leafAt(t, b.Addr(sslOnly))
 		if leaf.NotAfter.Equal(end) {
 			break
@@ -96,7 +97,7 @@ func TestFixtureCertificateRotation(t *testing.T) {
 
 // TestFixtureReauthentication: a session of 5 s is prolonged on the live connection.
 func TestFixtureReauthentication(t *testing.T) {
-	s := securedCluster(t, cluster.V44)
+	s := beside(t, cluster.V44)
 	right, _ := mechanisms(t, s)
 	var dials atomic.Int32
 	count := kgo.Dialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -118,9 +119,13 @@ func TestFixtureReauthentication(t *testing.T) {
 
 // TestFixtureAuthorizer: without any ACL a principal gets in and sees the brokers, and may not ask for their configuration.
 func TestFixtureAuthorizer(t *testing.T) {
+	t.Parallel()
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
+			cluster.Need(t, version)
+			t.Parallel()
 			c := authorizedCluster(t, version)
+			turn(t)
 			login := kgo.SASL(plain.Auth{User: userName, Pass: userPassword}.AsMechanism())
 			wantIn(t, c.Broker(1).Addr(saslPlain), c.IDs(), login)
 			if err := describesSelf(t, c.Broker(1).Addr(saslPlain), "1", login); !errors.Is(err, kerr.ClusterAuthorizationFailed) {

@@ -32,6 +32,7 @@ func proxiedCluster(t *testing.T, version string) (*cluster.Cluster, []*proxy.Pr
 
 // TestFixtureMisrouting: swapped proxies lead to the other broker, and a proxy can lead into another cluster.
 func TestFixtureMisrouting(t *testing.T) {
+	second := beside(t, cluster.V39)
 	c, proxies := proxiedCluster(t, cluster.V44)
 	behind := func(want int) {
 		t.Helper()
@@ -46,7 +47,6 @@ func TestFixtureMisrouting(t *testing.T) {
 	proxy.Swap(proxies[0], proxies[1])
 	behind(2)
 
-	second := shared(t, cluster.V39)
 	seed := proxy.Start(t, c.Broker(1).Addr("PLAINTEXT"))
 	if id := clusterID(t, seed.Addr); id != c.ID {
 		t.Errorf("cluster id by the proxy is %s, want %s", id, c.ID)

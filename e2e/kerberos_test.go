@@ -7,13 +7,17 @@ import (
 	"time"
 
 	"kafka_connection_exporter/e2e/cluster"
+	"kafka_connection_exporter/e2e/kerberos"
+	"kafka_connection_exporter/e2e/need"
 )
 
 // TestKDCDown: without a KDC, or with one that is silent, there is no ticket, and nothing is said against the brokers; as soon as there is
 // one the exporter gets in.
 func TestKDCDown(t *testing.T) {
-	s := securedCluster(t, cluster.V44)
-	a := rightLogins()[cluster.GSSAPI](t, s)
+	need.Tool(t, kerberos.Tools...)
+	s := beside(t, cluster.V44)
+	s.spoilKDC(t)
+	a := ticket(t, s, s.kdc.Keytab, userName)
 	for _, tc := range []struct {
 		name      string
 		end, mend func() error
@@ -26,7 +30,7 @@ func TestKDCDown(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = tc.mend() })
-			e := enter(t, s.seeds(saslPlain), a)
+			e := enter(t, s.seeds(saslPlain), a, impatient...)
 			conditions := []condition{value(0, "up")}
 			for _, seed := range s.seeds(saslPlain) {
 				conditions = append(conditions, seedFailing(seed, []string{"token_unavailable"}, "sasl"))
@@ -46,8 +50,10 @@ func TestKDCDown(t *testing.T) {
 
 // TestStaleTicket: a broker whose keytab is older than its key in the KDC takes no ticket.
 func TestStaleTicket(t *testing.T) {
-	s := securedCluster(t, cluster.V44)
-	a := rightLogins()[cluster.GSSAPI](t, s)
+	need.Tool(t, kerberos.Tools...)
+	s := beside(t, cluster.V44)
+	s.spoilKDC(t)
+	a := ticket(t, s, s.kdc.Keytab, userName)
 	const principal = "kafka/localhost"
 	file, err := s.kdc.Keytab(principal)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"kafka_connection_exporter/e2e/cluster"
 	"kafka_connection_exporter/e2e/exporter"
 	"kafka_connection_exporter/e2e/freeport"
+	"kafka_connection_exporter/e2e/need"
 	"kafka_connection_exporter/e2e/proc"
 )
 
@@ -60,10 +60,7 @@ func startPrometheus(t *testing.T, rules, alertmanager string, exporters ...vant
 // startService runs one of Prometheus' servers with a configuration in a folder of its own, and returns its address.
 func startService(t *testing.T, name, config string, args ...string) (address string) {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Fatalf("there is no %s (Debian: apt-get install prometheus prometheus-alertmanager)", name)
-	}
+	path := need.Path(t, name)
 	dir, err := os.MkdirTemp(scratch(t), name)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +134,7 @@ func (p *prometheus) await(n int, q string) []series {
 	p.t.Helper()
 	var found []series
 	var err error
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); <-time.After(200 * time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); <-time.After(200 * time.Millisecond) {
 		if found, err = p.query(q); err == nil && len(found) == n {
 			return found
 		}
@@ -149,6 +146,7 @@ func (p *prometheus) await(n int, q string) []series {
 // TestPrometheus: a real one scrapes without an error, every query of the documentation works, and a killed broker becomes an
 // alert that waits for its time, and goes when the broker is back.
 func TestPrometheus(t *testing.T) {
+	need.Tool(t, "prometheus")
 	c := shared(t, cluster.V44)
 	e := exporter.Start(t, flags(c.Addrs("PLAINTEXT"), "--kafka.cluster=main", "--collector.broker-histograms")...)
 	e.WaitFor(settleTimeout, ready(c.IDs()...))

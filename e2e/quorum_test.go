@@ -16,6 +16,7 @@ import (
 // Done: two of three brokers die, and with them the majority of controllers
 // Shows: both unreachable, although the metadata names them for ever
 func TestCaseC06ControllerMajorityLost(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{cluster.V44, cluster.V39} {
 		t.Run(version, func(t *testing.T) {
 			c := shared(t, version)
@@ -25,7 +26,7 @@ func TestCaseC06ControllerMajorityLost(t *testing.T) {
 			c.Broker(1).Kill(t)
 			c.Broker(2).Kill(t)
 			truth := all(failing(1, gone), failing(2, gone), ready(3), brokerIs(1, "broker_in_metadata", 1, 2), value(1, "up"))
-			e.WaitFor(checkInterval+checkTimeout, truth)
+			e.WaitFor(verdictTimeout, truth)
 			for range 4 {
 				e.Hold(refreshInterval, truth)
 				if named := c.Broker(3).Named(t); !slices.Equal(named, c.IDs()) {
@@ -50,7 +51,7 @@ func TestRollingRestart(t *testing.T) {
 		start := time.Now()
 		rest := others(c.IDs(), b.ID)
 		b.Stop(t)
-		e.WaitFor(checkInterval+checkTimeout, failing(b.ID, gone))
+		e.WaitFor(verdictTimeout, failing(b.ID, gone))
 		e.Hold(time.Second, all(brokerIs(1, "broker_reachable", rest...), value(1, "up")))
 		b.Start(t)
 		e.WaitFor(settleTimeout, all(ready(c.IDs()...), value(1, "up")))
@@ -66,7 +67,7 @@ func TestWholeClusterRestart(t *testing.T) {
 	for _, b := range c.Brokers {
 		b.Kill(t)
 	}
-	e.WaitFor(checkInterval+checkTimeout, all(failing(1, gone), failing(2, gone), failing(3, gone)))
+	e.WaitFor(verdictTimeout, all(failing(1, gone), failing(2, gone), failing(3, gone)))
 	e.WaitFor(settleTimeout, value(0, "up"))
 	e.Hold(refreshInterval, all(brokerIs(0, "broker_reachable", c.IDs()...), brokerIs(1, "broker_in_metadata", c.IDs()...)))
 	if err := c.Heal(); err != nil {

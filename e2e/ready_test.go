@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -14,26 +13,20 @@ import (
 
 // TestAllReady: a healthy cluster of any version is shown as such, and agrees with what kadm says.
 func TestAllReady(t *testing.T) {
+	t.Parallel()
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
-			c := shared(t, version)
+			c := unbroken(t, version)
 			start := time.Now()
 			e := exporter.Start(t, flags(c.Addrs("PLAINTEXT"), "--kafka.brokers-expected=3")...)
-			m := e.WaitFor(settleTimeout, all(ready(c.IDs()...), value(1, "up"), value(3, "brokers"), value(3, "seeds"),
+			e.WaitFor(settleTimeout, all(ready(c.IDs()...), value(1, "up"), value(3, "brokers"), value(3, "seeds"),
 				identity("verified", c.IDs()...), fences(c)))
 			t.Logf("serving after %v, ready after %v", e.Serving, time.Since(start))
-			if named := c.Broker(1).Named(t); !slices.Equal(named, c.IDs()) {
-				t.Fatalf("kadm: the cluster names %v", named)
-			}
-			for _, b := range c.Brokers {
-				want := []string{"broker_id", strconv.Itoa(b.ID), "address", b.Advertised("PLAINTEXT"), "rack", b.Rack()}
-				if err := value(1, "broker_info", want...)(m); err != nil {
-					t.Error(err)
-				}
-			}
-			if err := value(1, "cluster_info", "cluster_id", c.ID)(m); err != nil {
-				t.Error(err)
-			}
+			c.Broker(1).AwaitNamed(t, noticeTimeout, c.IDs()...)
+			e.WaitFor(settleTimeout, all(value(1, "cluster_info", "cluster_id", c.ID), each(c.IDs(), func(id int) condition {
+				b := c.Broker(id)
+				return value(1, "broker_info", "broker_id", strconv.Itoa(id), "address", b.Advertised("PLAINTEXT"), "rack", b.Rack())
+			})))
 		})
 	}
 }
@@ -43,15 +36,18 @@ func TestAllReady(t *testing.T) {
 // Done: three seeds and three brokers, scraped all the time
 // Shows: one socket to each broker, none to the seeds, no new connection
 func TestCaseC49OneSocketPerBroker(t *testing.T) {
+	t.Parallel()
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
-			c := shared(t, version)
+			c := unbroken(t, version)
 			var seeds []string
 			for _, addr := range c.Addrs("PLAINTEXT") {
 				seeds = append(seeds, proxy.Start(t, addr).Addr)
 			}
-			e := exporter.Start(t, flags(seeds)...)
+			e := exporter.Start(t, flags(seeds, unhedged)...)
 			before := e.WaitFor(settleTimeout, all(ready(c.IDs()...), atLeast(3, "metadata_refreshes_total")))
+			e.AwaitConnections(settleTimeout, 1, c.Addrs("PLAINTEXT")...)
+			e.AwaitConnections(settleTimeout, 0, seeds...)
 			e.Hold(3*refreshInterval, func(exporter.Metrics) error {
 				for addr, n := range e.Connections(c.Addrs("PLAINTEXT")...) {
 					if n != 1 {

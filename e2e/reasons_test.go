@@ -29,6 +29,7 @@ type refusal struct {
 // Done: every way in that is closed, on three releases of Kafka
 // Shows: the right word and phase, all the time
 func TestCaseC30Reasons(t *testing.T) {
+	t.Parallel()
 	all := slices.Concat(tlsRefusals(), loginRefusals(), mismatches())
 	cases := []struct {
 		version  string
@@ -45,6 +46,7 @@ func TestCaseC30Reasons(t *testing.T) {
 			for _, r := range tc.refusals {
 				t.Run(r.name, func(t *testing.T) {
 					t.Parallel()
+					turn(t)
 					beRefused(t, s, r)
 				})
 			}
@@ -128,9 +130,9 @@ func loginRefusals() []refusal {
 		return func(t *testing.T, s *security) access { return tokenFile(t, change(signed(t, s, claims))) }
 	}
 	same := func(token string) string { return token }
-	byKeytab := func(t *testing.T, s *security) access { s.needKDC(t); return ticket(t, s, s.kdc.StaleKeytab, "stale") }
+	byKeytab := func(t *testing.T, s *security) access { s.withKDC(t); return ticket(t, s, s.kdc.StaleKeytab, "stale") }
 	service := func(t *testing.T, s *security) access {
-		s.needKDC(t)
+		s.withKDC(t)
 		return ticket(t, s, s.kdc.Keytab, userName).with("--sasl.kerberos.service-name=nobody")
 	}
 	endpoint := func(t *testing.T, s *security) access { return clientCredentials(t, s, wrongPassword, time.Hour) }
@@ -142,7 +144,7 @@ func loginRefusals() []refusal {
 	silent := func(t *testing.T, s *security) access {
 		a := clientCredentials(t, s, clientSecret, time.Hour)
 		a.endpoint.SetSilent(true)
-		return a
+		return a.with(impatient...)
 	}
 	rejected, unavailable := []string{"credentials_rejected"}, []string{"token_unavailable"}
 	all := []refusal{
@@ -205,10 +207,12 @@ func mismatches() []refusal {
 
 // TestLateRefusal: a broker that delays its no, as a defence against guessing, is understood all the same.
 func TestLateRefusal(t *testing.T) {
+	t.Parallel()
 	s := securedCluster(t, cluster.V44)
 	for _, mechanism := range []string{cluster.Plain, cluster.SCRAM512} {
 		t.Run(mechanism, func(t *testing.T) {
 			t.Parallel()
+			turn(t)
 			seed := s.Broker(lateBroker).Advertised(saslPlain)
 			start := time.Now()
 			e := enter(t, []string{seed}, password(t, mechanism, userName, wrongPassword))

@@ -8,11 +8,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
 	"kafka_connection_exporter/e2e/cluster"
+	"kafka_connection_exporter/e2e/freeport"
 	"kafka_connection_exporter/e2e/kerberos"
+	"kafka_connection_exporter/e2e/need"
 	"kafka_connection_exporter/e2e/oauth"
 	"kafka_connection_exporter/e2e/pki"
 )
@@ -32,13 +35,20 @@ const (
 	foreignTLS = "FOREIGNTLS" // TLS, certificate of another CA
 	rotating   = "ROTATING"   // TLS, client certificate required; a scenario changes its certificates
 	ending     = "ENDING"     // TLS; a scenario lets its certificate end
+	guessing   = "GUESSING"   // SASL_PLAINTEXT, PLAIN; a scenario counts the rejections
+	calling    = "CALLING"    // SASL_SSL, SCRAM-SHA-512; a scenario counts the rejections
+	badName    = "BADNAME"    // PLAINTEXT, broker 2 advertises a name that does not resolve
+	badPort    = "BADPORT"    // PLAINTEXT, broker 2 advertises a port where nobody listens
+	slow       = "SLOW"       // PLAINTEXT, as the next one
+	toxic      = "TOXIC"      // PLAINTEXT, broker 2 advertises a port at which a scenario may put a proxy
 )
 
 var allMechanisms = []string{cluster.Plain, cluster.SCRAM256, cluster.SCRAM512, cluster.OAuthBearer, cluster.GSSAPI}
 
-// rotatingUser can log in like userName; a scenario changes its password and leaves the first one behind.
+// Users that can log in like userName, one for each scenario that changes a password.
 const (
 	rotatingUser     = "rotating"
+	endingUser       = "ending"
 	rotatingPassword = "battery-staple-7Kq3"
 )
 
@@ -56,6 +66,7 @@ type security struct {
 	foreign *pki.CA // of the listener foreignTLS
 	kdc     *kerberos.KDC
 	kdcErr  error
+	kdcUse  sync.RWMutex
 }
 
 // seeds are the brokers by the names that they advertise.
@@ -67,12 +78,29 @@ func (s *security) seeds(listener string) []string {
 	return seeds
 }
 
-// needKDC fails the test if there is no KDC.
+// needKDC leaves the test out if there is no KDC because nothing of it is installed.
 func (s *security) needKDC(t *testing.T) {
 	t.Helper()
+	need.Tool(t, kerberos.Tools...)
 	if s.kdcErr != nil {
 		t.Fatal(s.kdcErr)
 	}
+}
+
+// withKDC is for a scenario that needs the KDC to be as it should, until its end.
+func (s *security) withKDC(t *testing.T) {
+	t.Helper()
+	s.needKDC(t)
+	s.kdcUse.RLock()
+	t.Cleanup(s.kdcUse.RUnlock)
+}
+
+// spoilKDC is for a scenario that does something to the KDC, which nobody else uses until its end.
+func (s *security) spoilKDC(t *testing.T) {
+	t.Helper()
+	s.needKDC(t)
+	s.kdcUse.Lock()
+	t.Cleanup(s.kdcUse.Unlock)
 }
 
 func (s *security) close(keepLogs bool) string {
@@ -82,23 +110,50 @@ func (s *security) close(keepLogs bool) string {
 	return s.Close(keepLogs)
 }
 
-var secured = map[string]*security{}
+var secured = map[string]func() (*security, error){cluster.V44: onceSecured(cluster.V44), cluster.V39: onceSecured(cluster.V39)}
 
-// securedCluster returns the secured cluster of a version (4.4.0 or 3.9.2) that all scenarios of ways in share; it is healed first.
+func onceSecured(version string) func() (*security, error) {
+	return sync.OnceValues(func() (*security, error) {
+		dir, err := scratchDir()
+		if err != nil {
+			return nil, err
+		}
+		s, err := openSecured(dir, cluster.Options{Version: version})
+		if err == nil {
+			closeAtEnd(version+", secured", s.close)
+		}
+		return s, err
+	})
+}
+
+// securedCluster returns the secured cluster of a version (4.4.0 or 3.9.2). All scenarios that break no broker share it, side by side.
 func securedCluster(t *testing.T, version string) *security {
 	t.Helper()
-	if s := secured[version]; s != nil {
-		if err := s.Heal(); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	s, err := openSecured(scratch(t), cluster.Options{Version: version})
+	cluster.Need(t, version)
+	s, err := secured[version]()
 	if err != nil {
 		t.Fatal(err)
 	}
-	secured[version] = s
 	return s
+}
+
+// beside makes the test parallel, waits for its turn, and returns the secured cluster.
+func beside(t *testing.T, version string) *security {
+	t.Helper()
+	cluster.Need(t, version)
+	t.Parallel()
+	s := securedCluster(t, version)
+	turn(t)
+	return s
+}
+
+// unbroken makes the test parallel and returns a cluster of any version for a scenario that leaves it as it is.
+func unbroken(t *testing.T, version string) *cluster.Cluster {
+	t.Helper()
+	if secured[version] == nil {
+		return shared(t, version)
+	}
+	return beside(t, version).Cluster
 }
 
 // openSecured starts an issuer, a KDC and a cluster that knows both; their files are in a new folder below parent.
@@ -121,8 +176,12 @@ func openSecured(parent string, opts cluster.Options) (*security, error) {
 		return nil, err
 	}
 	opts.OAuth, opts.KDC = s.issuer, s.kdc
-	opts.Users = []cluster.User{{Name: userName, Password: userPassword}, {Name: rotatingUser, Password: rotatingPassword}}
-	opts.Listeners = securedListeners(s.foreign, mechanisms)
+	opts.Users = []cluster.User{{Name: userName, Password: userPassword}, {Name: rotatingUser, Password: rotatingPassword}, {Name: endingUser, Password: rotatingPassword}}
+	ports, err := freeport.PickN(3)
+	if err != nil {
+		return nil, err
+	}
+	opts.Listeners = securedListeners(s.foreign, mechanisms, ports)
 	opts.BrokerConfig = func(id int) map[string]string {
 		if id != lateBroker {
 			return nil
@@ -135,7 +194,8 @@ func openSecured(parent string, opts cluster.Options) (*security, error) {
 	return &s, err
 }
 
-func securedListeners(foreign *pki.CA, mechanisms []string) []cluster.Listener {
+// securedListeners needs three ports where nobody listens.
+func securedListeners(foreign *pki.CA, mechanisms []string, ports []int) []cluster.Listener {
 	past := &pki.Leaf{CommonName: "old", Hosts: []string{"localhost"}, NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().Add(-time.Hour)}
 	session := map[string]string{}
 	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512", "oauthbearer"} {
@@ -155,27 +215,42 @@ func securedListeners(foreign *pki.CA, mechanisms []string) []cluster.Listener {
 		{Name: foreignTLS, Protocol: "SSL", CA: foreign, Advertise: localhost},
 		{Name: rotating, Protocol: "SSL", ClientAuth: true, Advertise: localhost},
 		{Name: ending, Protocol: "SSL", Advertise: localhost},
+		{Name: guessing, Protocol: "SASL_PLAINTEXT", Mechanisms: []string{cluster.Plain}, Advertise: localhost},
+		{Name: calling, Protocol: "SASL_SSL", Mechanisms: []string{cluster.SCRAM512}, Advertise: localhost},
+		{Name: badName, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, unresolvable+":9092")},
+		{Name: badPort, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, fmt.Sprintf("127.0.0.1:%d", ports[0]))},
+		{Name: slow, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, fmt.Sprintf("127.0.0.1:%d", ports[1]))},
+		{Name: toxic, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, fmt.Sprintf("127.0.0.1:%d", ports[2]))},
 	}
 }
 
 func localhost(_, port int) string { return fmt.Sprintf("localhost:%d", port) }
 
-var authorized = map[string]*cluster.Cluster{}
+var authorized = map[string]func() (*cluster.Cluster, error){
+	cluster.V44: onceAuthorized(cluster.V44), cluster.V39: onceAuthorized(cluster.V39), cluster.V23: onceAuthorized(cluster.V23),
+}
+
+func onceAuthorized(version string) func() (*cluster.Cluster, error) {
+	return sync.OnceValues(func() (*cluster.Cluster, error) {
+		c, err := cluster.Open(cluster.Options{
+			Version: version, Brokers: 1, Authorizer: true,
+			Users:     []cluster.User{{Name: userName, Password: userPassword}},
+			Listeners: []cluster.Listener{{Name: saslPlain, Protocol: "SASL_PLAINTEXT", Mechanisms: []string{cluster.Plain}}},
+		})
+		if err == nil {
+			closeAtEnd(version+", with authorizer", c.Close)
+		}
+		return c, err
+	})
+}
 
 // authorizedCluster is one broker of any version with an authorizer and no ACL, which scenarios share; saslPlain takes PLAIN.
 func authorizedCluster(t *testing.T, version string) *cluster.Cluster {
 	t.Helper()
-	if c := authorized[version]; c != nil {
-		return c
-	}
-	c, err := cluster.Open(cluster.Options{
-		Version: version, Brokers: 1, Authorizer: true,
-		Users:     []cluster.User{{Name: userName, Password: userPassword}},
-		Listeners: []cluster.Listener{{Name: saslPlain, Protocol: "SASL_PLAINTEXT", Mechanisms: []string{cluster.Plain}}},
-	})
+	cluster.Need(t, version)
+	c, err := authorized[version]()
 	if err != nil {
 		t.Fatal(err)
 	}
-	authorized[version] = c
 	return c
 }

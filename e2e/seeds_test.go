@@ -14,7 +14,7 @@ import (
 // TestSeedsDeadBrokersKnown: once the brokers are known, the cluster stays visible without any seed, and the seeds are shown as what they
 // are.
 func TestSeedsDeadBrokersKnown(t *testing.T) {
-	c := shared(t, cluster.V44)
+	c := unbroken(t, cluster.V44)
 	var proxies []*proxy.Proxy
 	var seeds []string
 	for _, addr := range c.Addrs("PLAINTEXT") {
@@ -50,6 +50,7 @@ func TestSeedsDeadBrokersKnown(t *testing.T) {
 // Done: no broker runs when the exporter starts
 // Shows: every seed with `dial` `refused`, `/-/healthy` 200; all ready when they run
 func TestCaseC01AllDownAtStart(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{cluster.V44, cluster.V23} {
 		t.Run(version, func(t *testing.T) {
 			c := shared(t, version)
@@ -58,7 +59,7 @@ func TestCaseC01AllDownAtStart(t *testing.T) {
 			}
 			seeds := c.Addrs("PLAINTEXT")
 			e := exporter.Start(t, flags(seeds, "--seed.check-interval=1s")...)
-			if limit := time.Second; e.Serving > limit {
+			if limit := scrapeLimit; e.Serving > limit {
 				t.Errorf("served after %v, want within %v", e.Serving, limit)
 			}
 			conditions := []condition{value(0, "up"), value(3, "seeds"), absent("broker_reachable")}

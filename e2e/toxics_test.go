@@ -16,13 +16,13 @@ import (
 	"kafka_connection_exporter/e2e/exporter"
 )
 
-// badNetwork puts Toxiproxy between the exporter and broker 2 of the shared cluster.
-func badNetwork(t *testing.T, c *cluster.Cluster) *toxiproxy.Proxy {
+// badNetwork puts Toxiproxy between the exporter and a listener of broker 2, whose clients have an address of their own for it.
+func badNetwork(t *testing.T, c *cluster.Cluster, listener string) *toxiproxy.Proxy {
 	t.Helper()
 	zerolog.SetGlobalLevel(zerolog.Disabled) // some toxics log past the logger that they were given
 	b := c.Broker(2)
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	p := toxiproxy.NewProxy(server, t.Name(), b.Advertised(toxic), b.Addr(toxic))
+	p := toxiproxy.NewProxy(server, t.Name(), b.Advertised(listener), b.Addr(listener))
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +49,9 @@ func poison(t *testing.T, p *toxiproxy.Proxy, json string) func() {
 // Done: between exporter and broker everything is dropped, or reset, or answers come far too late, or nobody listens
 // Shows: `timeout`, `reset`, `timeout`, `dial` `refused`; the other brokers untouched; ready again without a restart
 func TestCaseC04DeadlyToxics(t *testing.T) {
-	c := shared(t, cluster.V44)
-	p := badNetwork(t, c)
-	e := exporter.Start(t, flags([]string{c.Broker(1).Addr(toxic), c.Broker(3).Addr(toxic)})...)
+	c := unbroken(t, cluster.V44)
+	p := badNetwork(t, c, toxic)
+	e := exporter.Start(t, flags([]string{c.Broker(1).Addr(toxic), c.Broker(3).Addr(toxic)}, impatient...)...)
 	stop := func(t *testing.T, p *toxiproxy.Proxy) func() {
 		p.Stop()
 		return func() {
@@ -95,9 +95,9 @@ func TestCaseC04DeadlyToxics(t *testing.T) {
 // Done: answers come 1 s late, or at 1 KiB/s, or byte by byte, while fresh handshakes go on
 // Shows: all brokers reachable and accepting, no connection lost, every scrape fast; the round trips of that broker show it
 func TestCaseC02SlowToxics(t *testing.T) {
-	c := shared(t, cluster.V44)
-	p := badNetwork(t, c)
-	e := exporter.Start(t, flags([]string{c.Broker(1).Addr(toxic)}, "--connect.timeout=12s", "--check.timeout=4s", "--handshake.interval=2s")...)
+	c := unbroken(t, cluster.V44)
+	p := badNetwork(t, c, slow)
+	e := exporter.Start(t, flags([]string{c.Broker(1).Addr(slow)}, "--handshake.interval=2s")...)
 	well := all(ready(c.IDs()...), accepts(c.IDs()...), value(1, "up"))
 	for name, json := range map[string]string{
 		"latency":   `{"type": "latency", "attributes": {"latency": 1000}}`,
@@ -120,7 +120,7 @@ func TestCaseC02SlowToxics(t *testing.T) {
 			}
 		})
 	}
-	if limit := time.Second; e.Slowest > limit {
+	if limit := scrapeLimit; e.Slowest > limit {
 		t.Errorf("the slowest scrape took %v, want no more than %v", e.Slowest, limit)
 	}
 }

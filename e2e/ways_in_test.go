@@ -21,6 +21,7 @@ type wayIn struct {
 // TestWaysIn: every listener lets the exporter in with the right credentials, every broker is known to be itself, and --config.check has
 // nothing against the flags.
 func TestWaysIn(t *testing.T) {
+	t.Parallel()
 	logins := rightLogins()
 	saslWays := func(names ...string) (ways []wayIn) {
 		for _, listener := range []string{saslPlain, saslTLS} {
@@ -44,6 +45,7 @@ func TestWaysIn(t *testing.T) {
 			for _, way := range tc.ways {
 				t.Run(way.listener+"/"+way.name, func(t *testing.T) {
 					t.Parallel()
+					turn(t)
 					getIn(t, s, way)
 				})
 			}
@@ -79,7 +81,7 @@ func rightLogins() map[string]func(*testing.T, *security) access {
 	logins := map[string]func(*testing.T, *security) access{
 		cluster.OAuthBearer: func(t *testing.T, s *security) access { return tokenFile(t, signed(t, s, oauth.Claims{})) },
 		endpointLogin:       func(t *testing.T, s *security) access { return clientCredentials(t, s, clientSecret, time.Hour) },
-		cluster.GSSAPI:      func(t *testing.T, s *security) access { s.needKDC(t); return ticket(t, s, s.kdc.Keytab, userName) },
+		cluster.GSSAPI:      func(t *testing.T, s *security) access { s.withKDC(t); return ticket(t, s, s.kdc.Keytab, userName) },
 	}
 	for _, mechanism := range []string{cluster.Plain, cluster.SCRAM256, cluster.SCRAM512} {
 		logins[mechanism] = func(t *testing.T, _ *security) access { return password(t, mechanism, userName, userPassword) }

@@ -21,7 +21,7 @@ func TestCaseC03AdvertisedAddress(t *testing.T) {
 	for id, addr := range map[int32]string{2: "kafka-0.test:9092", 3: closed, 4: blackhole} {
 		c.Set(id, addr)
 	}
-	p := startEnv(t, server.env(), c.seeds(1))
+	p := startEnv(t, server.env(), c.seeds(1), "--connect.timeout=5s")
 	p.wait(ready(1), seedWell(c.stands[0].addr), failing(2, "resolve", "dns_not_found"), failing(3, "dial", "refused"), failing(4, "dial", "timeout"),
 		is(1, ofBroker(2, "info", "address", "kafka-0.test:9092", "rack", "r2")), is(1, ofBroker(3, "info", "address", closed, "rack", "r3")),
 		is(1, ofBroker(4, "info", "address", blackhole, "rack", "r4")))

@@ -64,7 +64,7 @@ func TestHostilePeers(t *testing.T) {
 		{late(c, func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.Raw(length(1<<31-1, 0, 0, 0, 2)) }), "request", "frame_too_large"},
 		{late(c, func(wiretest.Request) (kmsg.Response, error) { return nil, wiretest.Raw(length(7<<20, 0, 0, 0, 2)) }), "request", "timeout"},
 	}
-	p, stands, mend := startPeers(t, c, good, peers, "--connect.timeout=2s", "--backoff.max=100ms")
+	p, stands, mend := startPeers(t, c, good, peers, "--connect.timeout=2s", "--check.timeout=2s", "--backoff.max=100ms")
 	before, memory := p.collectGarbage(), p.peakMemory()
 	var more []condition
 	for _, s := range stands {

@@ -77,7 +77,7 @@ func (l leak) run(t *testing.T, failures float64) {
 	took := time.Since(began)
 	mend()
 	p.wait(ready(ids...))
-	if !poll(time.Second, func() bool { return p.inCloseWait() == 0 }) {
+	if !poll(patience, func() bool { return p.inCloseWait() == 0 }) {
 		t.Errorf("%d sockets are in CLOSE_WAIT", p.inCloseWait())
 	}
 	p.wait(atMost(before["go_goroutines"]+10, "go_goroutines"), atMost(before["process_open_fds"]+5, "process_open_fds"))

@@ -77,7 +77,7 @@ func TestCaseC40OldestMetadata(t *testing.T) {
 			return resp, err
 		})
 	}
-	p := start(t, c.seeds(1), "--check.timeout=5s", "--check.interval=1s", "--metadata.refresh-interval=1s", "--seed.check-interval=0s")
+	p := start(t, c.seeds(1), "--check.timeout=1m", "--connect.timeout=1m", "--check.interval=1s", "--metadata.refresh-interval=1s", "--seed.check-interval=0s")
 	p.wait(ready(1, 2), is(2, "brokers"))
 	p.guard(1, 2)
 	p.hold(2*time.Second, ready(1, 2))

@@ -51,7 +51,7 @@ func TestCaseC25WrongPassword(t *testing.T) {
 func TestCaseC35SessionEnds(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2, wiretest.Common)
-	accounts := wiretest.NewAccounts("right", 0, 4*time.Second)
+	accounts := wiretest.NewAccounts("right", 0, 8*time.Second)
 	flags, path := c.require(t, accounts, "right")
 	p := start(t, append(flags, c.seeds(1), "--seed.check-interval=0s")...)
 	p.wait(ready(1, 2))
@@ -65,7 +65,7 @@ func TestCaseC35SessionEnds(t *testing.T) {
 	before := len(accounts.Attempts())
 	untouched := all(ready(1, 2), is(1, ofBroker(1, "connection_attempts_total")), is(1, ofBroker(2, "connection_attempts_total")),
 		sums(0, "broker_request_failures_total"), sums(0, "broker_connection_closes_total"), sums(0, "broker_connection_failures_total"))
-	p.hold(9*time.Second, untouched)
+	p.hold(18*time.Second, untouched)
 	if n := len(accounts.Attempts()) - before; n < 4 {
 		t.Errorf("%d renewals", n)
 	}

@@ -134,7 +134,7 @@ func TestCaseC16AcceptsAndIsSilent(t *testing.T) {
 	seed := newStand(t, "", wiretest.Tarpit)
 	c.stands[1].serve(wiretest.Tarpit)
 	c.brokers[2].On(kmsg.Metadata, mute)
-	p := start(t, c.seeds(1)+","+seed.addr)
+	p := start(t, c.seeds(1)+","+seed.addr, "--connect.timeout=3s")
 	p.wait(ready(1), seedFailing(seed.addr, "api_versions", "timeout"), failing(2, "api_versions", "timeout"), failing(3, "identity", "timeout"))
 	p.guard(1)
 	before := p.scrape()["process_cpu_seconds_total"]

@@ -15,7 +15,7 @@ import (
 	"kafka_connection_exporter/wire/wiretest"
 )
 
-var soakFor = flag.Duration("lab.soak", time.Minute, "how long TestSoak makes trouble")
+var soakFor = flag.Duration("lab.soak", 10*time.Second, "how long TestSoak makes trouble")
 
 const (
 	fleetSize    = 12

@@ -23,7 +23,7 @@ func TestCaseC09CertificateExpires(t *testing.T) {
 			c := newCluster(t, 2, wiretest.Common)
 			c.secure(ca)
 			host := hostOf(c.stands[1].addr)
-			end := time.Now().Add(8 * time.Second).Truncate(time.Second)
+			end := time.Now().Add(20 * time.Second).Truncate(time.Second)
 			c.stands[1].serve(behindTLS(ca, host, &tls.Config{Certificates: []tls.Certificate{ca.Issue(end, host)}}, c.brokers[1].Serve))
 			flags := append(caFlags(t, ca), c.seeds(1), "--handshake.interval=300ms")
 			if flag != "verified" {

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	modelRuns = flag.Uint64("model.runs", 150, "random histories that TestModel goes through")
+	modelRuns = flag.Uint64("model.runs", 40, "random histories that TestModel goes through")
 	modelFrom = flag.Uint64("model.from", 1, "seed of the first one")
 )
 

@@ -19,7 +19,7 @@ import (
 	"kafka_connection_exporter/e2e/pki"
 )
 
-const adminTimeout = 5 * time.Second
+const adminTimeout = 20 * time.Second
 
 // Named asks this broker alone, over a connection of its own, which brokers its metadata names: the second opinion of every scenario. The
 // ids are sorted.
@@ -43,13 +43,25 @@ func (b *Broker) AwaitNamed(t testing.TB, timeout time.Duration, ids ...int) {
 	t.Fatalf("after %v broker %d names %v, want %v (%v)", timeout, b.ID, last, ids, err)
 }
 
-// Fenced asks this broker for the registered brokers that are fenced (DescribeCluster version 2, Kafka 4.0 and later).
-func (b *Broker) Fenced(t testing.TB) []int {
+// AwaitFenced returns when exactly these of the registered brokers are fenced, as this broker says (DescribeCluster version 2, Kafka 4.0 and
+// later).
+func (b *Broker) AwaitFenced(t testing.TB, timeout time.Duration, ids ...int) {
 	t.Helper()
+	var last []int
+	var err error
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if last, err = b.fenced(); err == nil && slices.Equal(last, ids) {
+			return
+		}
+	}
+	t.Fatalf("after %v broker %d says that %v are fenced, want %v (%v)", timeout, b.ID, last, ids, err)
+}
+
+func (b *Broker) fenced() ([]int, error) {
 	req := kmsg.NewPtrDescribeClusterRequest()
 	req.IncludeFencedBrokers = true
 	var fenced []int
-	check(t, b.ask(adminTimeout, func(ctx context.Context, cl *kgo.Client) error {
+	err := b.ask(adminTimeout, func(ctx context.Context, cl *kgo.Client) error {
 		resp, err := req.RequestWith(ctx, cl)
 		if err != nil {
 			return err
@@ -60,9 +72,9 @@ func (b *Broker) Fenced(t testing.TB) []int {
 			}
 		}
 		return kerr.ErrorForCode(resp.ErrorCode)
-	}))
+	})
 	slices.Sort(fenced)
-	return fenced
+	return fenced, err
 }
 
 // Unregister removes a broker that is down from the cluster's memory (KRaft only).

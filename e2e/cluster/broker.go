@@ -16,7 +16,7 @@ import (
 	"kafka_connection_exporter/e2e/proc"
 )
 
-const startTimeout = 60 * time.Second
+const startTimeout = 120 * time.Second
 
 // Broker is one broker, which may or may not be running. Its methods are not for concurrent use.
 type Broker struct {
@@ -126,6 +126,7 @@ func (b *Broker) await(deadline time.Time, ids []int) error {
 	return fmt.Errorf("broker %d does not name %v: %w\n%s", b.ID, ids, last, b.proc.Tail(30))
 }
 
+func (b *Broker) dataDir() string    { return filepath.Join(b.dir, "data") }
 func (b *Broker) configFile() string { return filepath.Join(b.dir, "server.properties") }
 func (b *Broker) logFile() string    { return filepath.Join(b.dir, "broker.log") }
 

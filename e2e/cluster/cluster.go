@@ -43,6 +43,7 @@ type Cluster struct {
 // Start opens a cluster for one test: it is up when Start returns and gone when the test ends. Logs stay if the test failed.
 func Start(t testing.TB, opts Options) *Cluster {
 	t.Helper()
+	Need(t, opts.Version)
 	c, err := Open(opts)
 	check(t, err)
 	t.Cleanup(func() {
@@ -52,6 +53,9 @@ func Start(t testing.TB, opts Options) *Cluster {
 	})
 	return c
 }
+
+// starting lets one cluster start at a time: they are up sooner than side by side, and what runs already is not slowed as much.
+var starting = make(chan struct{}, 1)
 
 // Open is Start for a cluster that outlives one test. The caller closes it.
 func Open(opts Options) (*Cluster, error) {
@@ -68,6 +72,8 @@ func Open(opts Options) (*Cluster, error) {
 		return nil, err
 	}
 	c.classpath = filepath.Join(dir, "*")
+	starting <- struct{}{}
+	defer func() { <-starting }()
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("start Kafka %s: %w\nlogs: %s", opts.Version, err, c.Close(true))
 	}
@@ -138,7 +144,7 @@ func (c *Cluster) Close(keepLogs bool) string {
 		return ""
 	}
 	for _, b := range c.Brokers {
-		_ = os.RemoveAll(filepath.Join(b.dir, "data"))
+		_ = os.RemoveAll(b.dataDir())
 	}
 	_ = os.RemoveAll(filepath.Join(c.Dir, "zookeeper"))
 	return c.Dir

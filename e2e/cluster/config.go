@@ -4,7 +4,6 @@ package cluster
 
 import (
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -16,7 +15,7 @@ const controllerListener = "CONTROLLER"
 // common is what brokers of all versions get: small, and quick to notice a death.
 func (c *Cluster) common(b *Broker) properties {
 	return properties{
-		"log.dirs":                                 filepath.Join(b.dir, "data"),
+		"log.dirs":                                 b.dataDir(),
 		"broker.rack":                              b.Rack(),
 		"inter.broker.listener.name":               Plaintext,
 		"num.network.threads":                      "1",

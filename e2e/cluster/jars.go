@@ -11,6 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"testing"
+
+	"kafka_connection_exporter/e2e/need"
 )
 
 // CacheEnv names the environment variable that moves the folder of the jars.
@@ -48,10 +51,20 @@ func jars(version string) (string, error) {
 	return dir, nil
 }
 
+// Need leaves the test out if this machine cannot run a version: without Java, and without Maven if its jars are not there yet.
+func Need(t testing.TB, version string) {
+	t.Helper()
+	tools := []string{"java"}
+	if pom, err := poms.ReadFile("poms/" + version + ".xml"); err == nil && !complete(filepath.Join(cacheDir(), version), pom) {
+		tools = append(tools, "mvn")
+	}
+	need.Tool(t, tools...)
+}
+
 func fetch(dir string, pom []byte) error {
-	maven, err := exec.LookPath("mvn")
-	if err != nil {
-		return errors.New("the e2e tests need Maven: install it (Debian: apt-get install -y maven)")
+	maven, found := need.Find("mvn")
+	if !found {
+		return errors.New("there is no mvn")
 	}
 	file := filepath.Join(dir, "pom.xml")
 	if err := os.WriteFile(file, pom, 0o644); err != nil {
@@ -79,9 +92,9 @@ func cacheDir() string {
 }
 
 func findJava() (string, error) {
-	java, err := exec.LookPath("java")
-	if err != nil {
-		return "", errors.New("the e2e tests need Java 17: install it (Debian: apt-get install -y openjdk-17-jre-headless)")
+	java, found := need.Find("java")
+	if !found {
+		return "", errors.New("there is no java")
 	}
 	return java, nil
 }

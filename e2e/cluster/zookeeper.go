@@ -13,12 +13,12 @@ import (
 	"kafka_connection_exporter/e2e/proc"
 )
 
-// zookeeperProperties makes a broker of Kafka 2.3; its session ends 3 s after its last heartbeat.
+// zookeeperProperties makes a broker of Kafka 2.3; its session ends 5 s after its last heartbeat.
 func (c *Cluster) zookeeperProperties(b *Broker) properties {
 	return properties{
 		"broker.id":                       strconv.Itoa(b.ID),
 		"zookeeper.connect":               c.zookeeperAddr,
-		"zookeeper.session.timeout.ms":    "3000",
+		"zookeeper.session.timeout.ms":    "5000",
 		"zookeeper.connection.timeout.ms": "20000",
 	}
 }

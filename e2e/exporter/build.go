@@ -8,7 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
+
+	"kafka_connection_exporter/e2e/need"
 )
 
 // BinaryEnv names the environment variable that makes the tests run another binary than the one they would build.
@@ -19,7 +22,7 @@ var (
 	built    = sync.OnceValues(build)
 )
 
-// Binary is the path of the exporter under test, built with the race detector once per run. The error names what the compiler said.
+// Binary is the path of the exporter under test, built once per run, with the race detector where there is gcc, which that needs. The error names what the compiler said.
 func Binary() (string, error) { return built() }
 
 // Cleanup removes what Binary built.
@@ -38,7 +41,11 @@ func build() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(buildDir, "kafka_connection_exporter")
-	cmd := exec.Command("go", "build", "-race", "-o", path, ".")
+	args := []string{"build", "-o", path, "."}
+	if _, found := need.Find("gcc"); found {
+		args = slices.Insert(args, 1, "-race")
+	}
+	cmd := exec.Command("go", args...)
 	cmd.Dir = root()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the exporter: %w\n%s", err, out)

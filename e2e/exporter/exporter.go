@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	tick         = 20 * time.Millisecond
-	serveTimeout = 10 * time.Second
+	tick         = 80 * time.Millisecond
+	serveTimeout = 60 * time.Second
 	stopTimeout  = 5 * time.Second
 	tailLines    = 60
 )
@@ -65,7 +65,7 @@ func StartEnv(t testing.TB, env []string, flags ...string) *Exporter {
 		t.Fatal(err)
 	}
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	e := &Exporter{URL: "http://" + addr, t: t, client: &http.Client{Timeout: 5 * time.Second}}
+	e := &Exporter{URL: "http://" + addr, t: t, client: &http.Client{Timeout: 20 * time.Second}}
 	begin := time.Now()
 	e.proc, err = proc.Start(proc.Spec{
 		Name: "exporter", Path: path, Env: append([]string{shortExit}, env...), Dir: dir, Log: filepath.Join(dir, "exporter.log"),

@@ -38,7 +38,7 @@ func (e *Exporter) Scrape() Metrics {
 	return m
 }
 
-// WaitFor scrapes every 20 ms until cond returns nil, and returns that scrape. When timeout passes it fails the test with the last error
+// WaitFor scrapes twelve times a second until cond returns nil, and returns that scrape. When timeout passes it fails the test with the last error
 // of cond, the last scrape and the end of the log.
 func (e *Exporter) WaitFor(timeout time.Duration, cond func(Metrics) error) Metrics {
 	e.t.Helper()
@@ -54,7 +54,7 @@ func (e *Exporter) WaitFor(timeout time.Duration, cond func(Metrics) error) Metr
 	}
 }
 
-// Hold scrapes every 20 ms for as long as duration says, and fails the test as soon as cond returns an error.
+// Hold scrapes twelve times a second for as long as duration says, and fails the test as soon as cond returns an error.
 func (e *Exporter) Hold(duration time.Duration, cond func(Metrics) error) Metrics {
 	e.t.Helper()
 	var m Metrics

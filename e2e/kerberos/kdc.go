@@ -15,14 +15,18 @@ import (
 	"time"
 
 	"kafka_connection_exporter/e2e/freeport"
+	"kafka_connection_exporter/e2e/need"
 	"kafka_connection_exporter/e2e/proc"
 )
 
 // Realm is the realm of every KDC.
 const Realm = "E2E.TEST"
 
+// Tools are the commands of MIT Kerberos that a KDC needs.
+var Tools = []string{"kdb5_util", "krb5kdc", "kadmin.local"}
+
 // ErrMissing is what Open returns when MIT Kerberos is not installed.
-var ErrMissing = errors.New("the GSSAPI tests need MIT Kerberos: install it (Debian: apt-get install -y krb5-kdc krb5-admin-server)")
+var ErrMissing = errors.New("MIT Kerberos is not installed")
 
 // KDC is a running key distribution centre with a database of its own.
 type KDC struct {
@@ -139,14 +143,12 @@ func (k *KDC) run(tool string, args ...string) error {
 	return nil
 }
 
-// find looks beyond PATH because Debian keeps these tools where only root's PATH leads.
 func find(tool string) (string, error) {
-	for _, candidate := range []string{tool, "/usr/sbin/" + tool, "/usr/local/sbin/" + tool} {
-		if path, err := exec.LookPath(candidate); err == nil {
-			return path, nil
-		}
+	path, found := need.Find(tool)
+	if !found {
+		return "", fmt.Errorf("%w: no %s", ErrMissing, tool)
 	}
-	return "", fmt.Errorf("%w: no %s", ErrMissing, tool)
+	return path, nil
 }
 
 func clientConfig(port int) string {

@@ -96,6 +96,17 @@ func Missing(line string) []string {
 	return strings.Split(names, ", ")
 }
 
+// Lacking are all commands that some test needs and this machine does not have. A test that was left out has named only those that it came to.
+func Lacking() []string {
+	var all []string
+	for command := range packages {
+		if _, found := Find(command); !found {
+			all = append(all, command)
+		}
+	}
+	return all
+}
+
 // Install is the one Debian command that brings all these commands.
 func Install(commands []string) string {
 	var all []string

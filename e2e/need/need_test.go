@@ -69,6 +69,20 @@ func TestTool(t *testing.T) {
 	}
 }
 
+// TestLacking: without any PATH all is lacking, but for what is beyond it.
+func TestLacking(t *testing.T) {
+	there := t.TempDir()
+	t.Setenv("PATH", "")
+	defer func(old []string) { beyond = old }(beyond)
+	beyond = []string{there}
+	if err := os.WriteFile(filepath.Join(there, "krb5kdc"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if all := Lacking(); len(all) != len(packages)-1 || slices.Contains(all, "krb5kdc") {
+		t.Errorf("of %d commands it lacks %v", len(packages), all)
+	}
+}
+
 // TestMissing: what Tool says can be read again.
 func TestMissing(t *testing.T) {
 	if got := Missing("    x_test.go:7: " + marker + "mvn, kcat\n"); !slices.Equal(got, []string{"mvn", "kcat"}) {

@@ -68,7 +68,7 @@ func TestEnd(t *testing.T) {
 	if p.ExitCode() != 3 || p.Running() || p.Tail(1) != "hello" {
 		t.Errorf("status %d, running %v, log %q", p.ExitCode(), p.Running(), p.Tail(1))
 	}
-	p = run("sleep 60 & wait")
+	p = run("/bin/sleep 60 & wait")
 	if err := p.Terminate(5 * time.Second); err != nil || p.ExitCode() != -1 {
 		t.Errorf("SIGTERM: status %d, %v", p.ExitCode(), err)
 	}

@@ -24,24 +24,33 @@ type Socket struct {
 }
 
 // Of lists the TCP sockets that a process holds open. The kernel's table is read before the descriptors, so that a socket that was
-// closed in between is not reported; it may leave one out while the machine opens and closes thousands.
+// closed in between is not reported. Where a socket is in no table, Of looks again: the last look counts.
 func Of(pid int) ([]Socket, error) {
-	table, err := connections(pid)
-	if err != nil {
-		return nil, err
-	}
-	inodes, err := Inodes(pid)
-	if err != nil {
-		return nil, err
-	}
 	var own []Socket
-	for _, inode := range inodes {
-		if s, ok := table[inode]; ok {
-			own = append(own, s)
+	for range looks {
+		table, err := connections(pid)
+		if err != nil {
+			return nil, err
+		}
+		inodes, err := Inodes(pid)
+		if err != nil {
+			return nil, err
+		}
+		own = own[:0]
+		for _, inode := range inodes {
+			if s, ok := table[inode]; ok {
+				own = append(own, s)
+			}
+		}
+		if len(own) == len(inodes) {
+			break
 		}
 	}
 	return own, nil
 }
+
+// looks is how often Of tries to find all sockets: the kernel's table has no moment of its own, and an entry may be missed while it is read.
+const looks = 3
 
 // Inodes lists the sockets of all kinds that a process holds open, exactly.
 func Inodes(pid int) ([]uint64, error) {
