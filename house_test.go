@@ -30,6 +30,7 @@ var house = map[string]struct {
 	"manager":       {[]string{"seeds", "wire"}, without("github.com/prometheus/", "net/http")},
 	"security":      {[]string{"wire"}, without("github.com/prometheus/", "github.com/go-kit/")},
 	"collector":     {[]string{"manager", "wire"}, without("net", "net/", "github.com/go-kit/", "github.com/alecthomas/kingpin/")},
+	"fleet":         {nil, isStandard},
 	"app":           {[]string{"collector", "manager", "security", "seeds", "wire"}, everything},
 	".":             {[]string{"app"}, isStandard},
 	"demo":          {[]string{"app"}, everything},

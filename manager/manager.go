@@ -36,6 +36,7 @@ type Manager struct {
 	random     func() float64
 	shuffle    shuffler
 	running    atomic.Bool
+	first      chan struct{} // closed when the first round has finished
 
 	// Owned by Run.
 	ctx        context.Context
@@ -86,6 +87,7 @@ func New(cfg Config) (*Manager, error) {
 		seedPace:   rate.NewLimiter(rate.Limit(cfg.ConnectRate), max(1, int(cfg.ConnectRate))),
 		viewPace:   rate.NewLimiter(viewsPerSecond, viewsPerSecond),
 		changed:    make(chan struct{}, 1),
+		first:      make(chan struct{}),
 		recovered:  make(chan struct{}, 1),
 		random:     rand.Float64,
 		shuffle:    rand.Shuffle,
@@ -164,6 +166,9 @@ func (m *Manager) Run(ctx context.Context) error {
 	cancel()
 	m.targets.Wait()
 	m.publish()
+	if m.now.refresh.Rounds == 0 {
+		close(m.first)
+	}
 	return err
 }
 
@@ -218,6 +223,17 @@ func (m *Manager) start(t *target) {
 	ctx, stop := context.WithCancel(m.ctx)
 	t.stop = stop
 	m.targets.Go(func() { t.run(ctx) })
+}
+
+// FirstRound returns a channel that is closed when the first round has finished, good or bad, or Run has ended before.
+func (m *Manager) FirstRound() <-chan struct{} { return m.first }
+
+// countRound counts a finished round.
+func (m *Manager) countRound() {
+	if m.now.refresh.Rounds++; m.now.refresh.Rounds == 1 {
+		m.publish() // who waits for the first round sees it
+		close(m.first)
+	}
 }
 
 // nudge tells Run something without waiting for it.

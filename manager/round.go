@@ -147,8 +147,9 @@ func (r *round) onFirst(m *Manager, a answer) {
 	if r.hedged[a.target] {
 		m.now.refresh.HedgeWins++
 	}
+	doubtful := m.apply(a.view, a.target)
 	m.succeed(r.began)
-	if doubtful := m.apply(a.view, a.target); doubtful || m.disputed(r.votes[0].signature) {
+	if doubtful || m.disputed(r.votes[0].signature) {
 		if r.convene(m); !r.settled() {
 			return
 		}
@@ -178,7 +179,6 @@ func (m *Manager) backoff() time.Duration {
 func (m *Manager) succeed(began time.Time) {
 	now := &m.now.refresh
 	before := now.Last
-	now.Rounds++
 	m.good = time.Now()
 	if m.cfg.GiveUpAfter > 0 {
 		m.deadline.Reset(m.cfg.GiveUpAfter)
@@ -191,6 +191,7 @@ func (m *Manager) succeed(began time.Time) {
 	if before != VerdictGood {
 		m.emit(Event{Kind: EventRefreshed})
 	}
+	m.countRound()
 }
 
 // closeRound ends a round that has succeeded and plans the next one.
@@ -207,7 +208,6 @@ func (m *Manager) fail(err *wire.Error) {
 	m.round = nil
 	now := &m.now.refresh
 	before := now.Last
-	now.Rounds++
 	now.Last = VerdictBad
 	now.Failures[err.Reason]++
 	now.ConsecutiveFailures++
@@ -216,6 +216,7 @@ func (m *Manager) fail(err *wire.Error) {
 	if before != VerdictBad {
 		m.emit(Event{Kind: EventRefreshFailing, Failure: failure(err)})
 	}
+	m.countRound()
 	m.plan(now.Backoff)
 	m.catchUp()
 }
