@@ -146,7 +146,7 @@ func TestBrokerHistogramsVanish(t *testing.T) {
 
 func TestNamesAreNotDescribedTwice(t *testing.T) {
 	var all []string
-	for _, f := range slices.Concat(table, durationFamilies) {
+	for _, f := range slices.Concat(table, durationFamilies, processTable) {
 		all = append(all, f.name)
 		if !strings.HasSuffix(f.help, ".") {
 			t.Errorf("the help of %s is no sentence", f.name)

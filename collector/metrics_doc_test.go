@@ -34,7 +34,7 @@ func documented(t *testing.T) map[string][]string {
 
 func TestMetricsDocument(t *testing.T) {
 	rows := documented(t)
-	for _, f := range slices.Concat(table, durationFamilies) {
+	for _, f := range slices.Concat(table, durationFamilies, processTable) {
 		row, ok := rows[f.name]
 		if !ok {
 			t.Errorf("%s is not in METRICS.md", f.name)
