@@ -21,9 +21,9 @@ import (
 func (o *options) dialer(all *descriptors) *wire.Dialer {
 	dialer := &net.Dialer{FallbackDelay: -1}
 	return &wire.Dialer{
-		Timeout:         o.connectTimeout,
-		AttemptDelay:    o.attemptDelay,
-		ClientID:        o.clientID,
+		Timeout:         o.cluster.ConnectTimeout,
+		AttemptDelay:    o.cluster.AttemptDelay,
+		ClientID:        o.cluster.ClientID,
 		SoftwareVersion: softwareVersion(),
 		Lookup: all.lookingUp(func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
@@ -60,23 +60,25 @@ func softwareVersion() string {
 }
 
 func (o *options) managerConfig(list seeds.List, dialer *wire.Dialer) manager.Config {
+	c := &o.cluster
 	return manager.Config{
-		Seeds: list, Dialer: dialer, ClusterID: o.clusterID,
-		RefreshInterval: o.refreshInterval, HedgeDelay: o.hedgeDelay, GiveUpAfter: o.giveUpAfter,
-		ConnectRate: o.connectRate, BackoffBase: o.backoffBase, BackoffMax: o.backoffMax,
-		CheckInterval: o.checkInterval, CheckTimeout: o.checkTimeout,
-		HandshakeInterval: o.handshakeInterval, SeedCheckInterval: o.seedCheckInterval,
-		SASLRetryInterval: o.saslOptions.RetryInterval, Retention: o.retention,
+		Seeds: list, Dialer: dialer, ClusterID: c.ClusterID,
+		RefreshInterval: c.RefreshInterval, HedgeDelay: c.HedgeDelay, GiveUpAfter: c.GiveUpAfter,
+		ConnectRate: c.ConnectRate, BackoffBase: c.BackoffBase, BackoffMax: c.BackoffMax,
+		CheckInterval: c.CheckInterval, CheckTimeout: c.CheckTimeout,
+		HandshakeInterval: c.HandshakeInterval, SeedCheckInterval: c.SeedCheckInterval,
+		SASLRetryInterval: c.SASL.RetryInterval, Retention: c.Retention,
 	}
 }
 
 // buildTLS puts TLS into the dialer if it is wanted.
 func (e *exporter) buildTLS(o *options, dialer *wire.Dialer) (*security.TLS, error) {
-	if !o.tls {
+	if !o.cluster.TLS.Enabled {
 		return nil, nil
 	}
-	o.tlsOptions.OnChange = e.logFile
-	material, err := security.NewTLS(o.tlsOptions)
+	options := o.cluster.TLSOptions()
+	options.OnChange = e.logFile
+	material, err := security.NewTLS(options)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -114,10 +116,10 @@ func fileErrors(material *security.TLS) func() [3]float64 {
 
 // buildSASL puts SASL into the dialer if it is wanted.
 func buildSASL(o *options, dialer *wire.Dialer) (*security.SASL, error) {
-	if o.saslOptions.Mechanism == "" {
+	if o.cluster.SASL.Mechanism == "" {
 		return nil, nil
 	}
-	credentials, err := security.NewSASL(o.saslOptions)
+	credentials, err := security.NewSASL(o.cluster.SASLOptions())
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/common/version"
 
 	"kafka_connection_exporter/collector"
+	"kafka_connection_exporter/config"
 	"kafka_connection_exporter/manager"
-	"kafka_connection_exporter/seeds"
 )
 
 // The exit statuses.
@@ -85,10 +85,10 @@ type exporter struct {
 // build makes all parts from the options. It reads every file once, so that a wrong one is found now, and starts nothing.
 func build(o *options, stderr io.Writer) (*exporter, error) {
 	all := newDescriptors(descriptorLimit())
-	e := &exporter{warnings: append(o.warnings(), all.warnings()...)}
+	e := &exporter{warnings: append(o.cluster.Warnings(config.FlagName), all.warnings()...)}
 	e.logger, e.bridge, e.lines = newLogger(stderr, o.logFormat, o.logLevel)
 	e.events = newEventLog(e.logger)
-	list, err := seeds.Parse(o.seeds, seeds.Security{TLS: o.tls, SASL: o.saslOptions.Mechanism != ""})
+	list, err := o.cluster.SeedList()
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--kafka.seed: %w", err)}
 	}
@@ -104,20 +104,20 @@ func build(o *options, stderr io.Writer) (*exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	durations := collector.NewDurations(o.cluster, o.brokerHistograms)
-	config := o.managerConfig(list, dialer)
-	config.Observer, config.OnEvent = durations.Observer(), e.events.add
+	durations := collector.NewDurations(o.cluster.Name, o.brokerHistograms)
+	managing := o.managerConfig(list, dialer)
+	managing.Observer, managing.OnEvent = durations.Observer(), e.events.add
 	if credentials != nil {
-		config.CredentialVersion = credentials.CredentialVersion
+		managing.CredentialVersion = credentials.CredentialVersion
 	}
-	if e.manager, err = manager.New(config); err != nil {
+	if e.manager, err = manager.New(managing); err != nil {
 		return nil, err
 	}
-	options := collector.Options{BrokersExpected: int(o.brokersExpected), FileErrors: fileErrors(material)}
+	options := collector.Options{BrokersExpected: int(o.cluster.BrokersExpected), FileErrors: fileErrors(material)}
 	rest := prometheus.NewRegistry()
 	rest.MustRegister(durations.Collector(e.manager))
 	registerOwn(o, rest)
-	metrics, err := newMetricsHandler(o, collector.New(o.cluster, e.manager, options), rest, e.bridge)
+	metrics, err := newMetricsHandler(o, collector.New(o.cluster.Name, e.manager, options), rest, e.bridge)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func build(o *options, stderr io.Writer) (*exporter, error) {
 
 // registerOwn registers what is about the exporter itself.
 func registerOwn(o *options, registry *prometheus.Registry) {
-	labeled := prometheus.WrapRegistererWith(prometheus.Labels{"kafka_cluster": o.cluster}, registry)
+	labeled := prometheus.WrapRegistererWith(prometheus.Labels{"kafka_cluster": o.cluster.Name}, registry)
 	labeled.MustRegister(versioncollector.NewCollector("kafka_connection"))
 	if !o.disableExporterMetrics {
 		registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
