@@ -21,8 +21,9 @@ func main() {
 	}
 	// A reader of the log that goes away, such as a log agent that is restarted, costs the log and not the process: without
 	// this, the runtime ends it at the next write to a broken stdout or stderr.
-	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A SIGHUP is a wish to read the configuration again, from the moment that somebody listens to it.
+	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal has its default effect and ends the process at once
 	os.Exit(app.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -122,7 +122,7 @@ func tarpit(t *testing.T) string {
 }
 
 func TestSignals(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		c := launch(t, exec.Command(binary, "--web.listen-address=127.0.0.1:0", tarpit(t)))
 		began := time.Now()
 		_ = c.cmd.Process.Signal(signal)
@@ -132,6 +132,22 @@ func TestSignals(t *testing.T) {
 		if !strings.Contains(c.log.String(), "msg=stopped") {
 			t.Errorf("%s: the log does not tell that it stopped:\n%s", signal, c.log)
 		}
+	}
+}
+
+// TestHangup: without a file to load again it says so, and goes on.
+func TestHangup(t *testing.T) {
+	c := launch(t, exec.Command(binary, "--web.listen-address=127.0.0.1:0", tarpit(t)))
+	_ = c.cmd.Process.Signal(syscall.SIGHUP)
+	for deadline := time.Now().Add(15 * time.Second); !strings.Contains(c.log.String(), "there is nothing to load again"); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the log does not tell that nothing was loaded:\n%s", c.log)
+		}
+	}
+	c.await(`up\{.*|build_info\{.*`)
+	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	if code := c.end(); code != 0 {
+		t.Errorf("status %d:\n%s", code, c.log)
 	}
 }
 

@@ -35,7 +35,7 @@ func (p *piped) Close() error { p.open.Add(-1); return p.Conn.Close() }
 
 func TestDescriptorsComeBack(t *testing.T) {
 	var p pipes
-	dial := newDescriptors(6).dialing(p.dial) // half of 6
+	dial := newDescriptors(6).share().dialing(p.dial) // half of 6
 	var conns []net.Conn
 	for range 3 {
 		conn, err := dial(t.Context(), netip.AddrPort{})
@@ -45,7 +45,7 @@ func TestDescriptorsComeBack(t *testing.T) {
 		conns = append(conns, conn)
 	}
 	_, err := dial(t.Context(), netip.AddrPort{})
-	if !errors.Is(err, syscall.EMFILE) || !strings.Contains(err.Error(), "all 3 file descriptors that the limit of 6 leaves for connections are in use") {
+	if !errors.Is(err, syscall.EMFILE) || !strings.Contains(err.Error(), "all 3 file descriptors that the limit of 6 leaves for connections of this cluster are in use") {
 		t.Fatalf("got %v", err)
 	}
 	if e := wire.AsError(wire.PhaseDial, err); e.Reason != wire.ReasonOther || e.Phase != wire.PhaseDial {
@@ -62,7 +62,7 @@ func TestDescriptorsComeBack(t *testing.T) {
 }
 
 func TestDescriptorsOfFailuresComeBack(t *testing.T) {
-	d := newDescriptors(4) // half of it is just what a look-up needs
+	d := newDescriptors(4).share() // half of it is just what a look-up needs
 	broken := d.dialing(func(context.Context, netip.AddrPort) (net.Conn, error) { return nil, syscall.ECONNREFUSED })
 	lookup := d.lookingUp(func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no name") })
 	for range 3 {
@@ -77,21 +77,21 @@ func TestDescriptorsOfFailuresComeBack(t *testing.T) {
 
 // TestDescriptorsUnderWay: what is being dialed or looked up has its descriptor already.
 func TestDescriptorsUnderWay(t *testing.T) {
-	d := newDescriptors(4)
+	d := newDescriptors(4).share()
 	var inner error
 	dial := d.dialing(new(pipes).dial)
 	lookup := d.lookingUp(func(ctx context.Context, _ string) ([]netip.Addr, error) {
 		_, inner = dial(ctx, netip.AddrPort{})
 		return nil, nil
 	})
-	if _, err := lookup(t.Context(), "a"); err != nil || d.used.Load() != 0 || !errors.Is(inner, syscall.EMFILE) {
+	if _, err := lookup(t.Context(), "a"); err != nil || d.all.used.Load() != 0 || !errors.Is(inner, syscall.EMFILE) {
 		t.Errorf("got %v and, inside, %v", err, inner)
 	}
 }
 
 func TestDescriptorsAreLimitedAtOnce(t *testing.T) {
 	var p pipes
-	dial := newDescriptors(100).dialing(p.dial) // but 32
+	dial := newDescriptors(100).share().dialing(p.dial) // but 32
 	var work sync.WaitGroup
 	for range 200 {
 		work.Go(func() {
@@ -113,15 +113,43 @@ func TestDescriptorsAreLimitedAtOnce(t *testing.T) {
 // TestDescriptorsWithoutLimit: where the system tells none, none is kept, and none is warned of.
 func TestDescriptorsWithoutLimit(t *testing.T) {
 	var p pipes
-	d := newDescriptors(0)
+	d := newDescriptors(0).share()
 	dial := d.dialing(p.dial)
 	for range 1000 {
 		if _, err := dial(t.Context(), netip.AddrPort{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := d.warnings(); len(got) != 0 {
+	if got := d.all.warnings(); len(got) != 0 {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestDescriptorsAreShared: who takes more than a fair part leaves a quarter to the others.
+func TestDescriptorsAreShared(t *testing.T) {
+	d := newDescriptors(232) // 200 for connections
+	greedy, modest := d.share(), d.share()
+	if err := modest.take(1); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for greedy.take(1) == nil {
+		n++
+	}
+	if n != 149 {
+		t.Errorf("one of two has taken %d of 200", n)
+	}
+	for i := range 49 {
+		if err := modest.take(1); err != nil {
+			t.Fatalf("after %d: %v", i, err)
+		}
+	}
+	modest.give(50)
+	for greedy.take(1) == nil {
+		n++
+	}
+	if n != 200 {
+		t.Errorf("the only one has %d of 200", n)
 	}
 }
 

@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"io"
-	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -11,9 +10,9 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"kafka_connection_exporter/config"
 	"kafka_connection_exporter/manager"
 	"kafka_connection_exporter/security"
-	"kafka_connection_exporter/seeds"
 )
 
 // fuzzSecret is what the variables hold that may hold secrets, and what no error may.
@@ -59,8 +58,10 @@ func FuzzFlags(f *testing.F) {
 		f.Add(number[c[0]], c[1], number[c[2]], c[3], true)
 		f.Add(number[c[0]], c[1], number[c[2]], c[3], false)
 	}
-	for _, variable := range []string{passwordVariable, tokenVariable, clientSecretVariable} {
-		f.Setenv(variable, fuzzSecret)
+	for _, s := range config.Settings() {
+		if variable := s.SecretVariable(); variable != "" {
+			f.Setenv(variable, fuzzSecret)
+		}
 	}
 	f.Fuzz(func(t *testing.T, one uint8, first string, two uint8, second string, environment bool) {
 		var args []string
@@ -94,11 +95,11 @@ func FuzzFlags(f *testing.F) {
 
 // checkOptions makes of valid options what does not read files.
 func checkOptions(t *testing.T, o *options) {
-	list, err := seeds.Parse(o.seeds, seeds.Security{TLS: o.tls, SASL: o.saslOptions.Mechanism != ""})
+	list, err := o.cluster.SeedList()
 	if err != nil {
 		return
 	}
-	m, err := manager.New(o.managerConfig(list, o.dialer(newDescriptors(0))))
+	m, err := manager.New(managerConfig(&o.cluster, list, newDialer(&o.cluster, newDescriptors(0).share())))
 	if err != nil {
 		t.Errorf("the flags are valid and the manager says %v", err)
 		return
@@ -106,41 +107,15 @@ func checkOptions(t *testing.T, o *options) {
 	if s := m.Snapshot(); len(s.Seeds) != list.Len() {
 		t.Errorf("%d of %d seeds", len(s.Seeds), list.Len())
 	}
-	if o.saslOptions.Mechanism != "" {
-		if _, err := security.NewSASL(o.saslOptions); err != nil && strings.Contains(err.Error(), fuzzSecret) {
+	if o.cluster.SASL.Mechanism != "" {
+		if _, err := security.NewSASL(o.cluster.SASLOptions()); err != nil && strings.Contains(err.Error(), fuzzSecret) {
 			t.Errorf("a secret is in %v", err)
 		}
 	}
-	for _, d := range []time.Duration{o.checkInterval, o.checkTimeout, o.connectTimeout, o.backoffBase, o.backoffMax - o.backoffBase + 1} {
+	c := &o.cluster
+	for _, d := range []time.Duration{c.CheckInterval, c.CheckTimeout, c.ConnectTimeout, c.BackoffBase, c.BackoffMax - c.BackoffBase + 1} {
 		if d <= 0 {
 			t.Errorf("%+v is valid", o)
 		}
 	}
-}
-
-// FuzzPairs: a list of pairs is refused, or each key is there once with its value, also when it is read again.
-func FuzzPairs(f *testing.F) {
-	for _, s := range []string{"", "=", "a=b", "A=b,a=b", "a=b,a=c", " a =b", "a==", "[::1]=x", "a"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		list := strings.Split(text, ",")
-		all, err := pairs("flag", "KEY=VALUE", strings.ToLower, list)
-		if err != nil {
-			if len(all) > 0 || !strings.HasPrefix(err.Error(), "--flag") || strings.ContainsAny(err.Error(), "\r\n") {
-				t.Errorf("%v and %v", all, err)
-			}
-			return
-		}
-		var again []string
-		for key, value := range all {
-			if key == "" || value == "" || strings.TrimSpace(key) != key {
-				t.Errorf("%q=%q", key, value)
-			}
-			again = append(again, key+"="+value)
-		}
-		if second, err := pairs("flag", "KEY=VALUE", strings.ToLower, again); err != nil || !maps.Equal(all, second) {
-			t.Errorf("%v is read as %v, %v", all, second, err)
-		}
-	})
 }

@@ -127,7 +127,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("KAFKA_CONNECTION_EXPORTER_SASL_PASSWORD", "hunter2")
 	t.Setenv("KAFKA_CONNECTION_EXPORTER_VERSION", "1.2.3") // as an image may set it; it is no flag's
 	o, done, _, err := parse([]string{"--sasl.mechanism=scram-sha-512", "--sasl.username=u"}, &bytes.Buffer{})
-	if err != nil || done || o.checkInterval.Seconds() != 3 || len(o.seeds) != 1 || !o.saslOptions.Password.IsSet() {
+	if err != nil || done || o.cluster.CheckInterval.Seconds() != 3 || len(o.cluster.Seeds) != 1 || !o.cluster.SASLOptions().Password.IsSet() {
 		t.Errorf("%+v, %v, %v", o, done, err)
 	}
 	parser := newParser(&options{})
@@ -135,7 +135,7 @@ func TestEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range parser.Model().Flags {
-		if want := envPrefix + strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToUpper(f.Name)); f.Envar != want && f.Name != "help" && f.Name != "version" && !strings.HasPrefix(f.Name, "help-") && !f.Hidden {
+		if want := "KAFKA_CONNECTION_EXPORTER_" + strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToUpper(f.Name)); f.Envar != want && f.Name != "help" && f.Name != "version" && !strings.HasPrefix(f.Name, "help-") && !f.Hidden {
 			t.Errorf("--%s has the variable %q, want %s", f.Name, f.Envar, want)
 		}
 	}

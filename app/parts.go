@@ -8,27 +8,27 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-kit/log/level"
 	"github.com/prometheus/common/version"
 
+	"kafka_connection_exporter/config"
 	"kafka_connection_exporter/manager"
 	"kafka_connection_exporter/security"
 	"kafka_connection_exporter/seeds"
 	"kafka_connection_exporter/wire"
 )
 
-// dialer returns a dialer whose sockets leave some of all to others.
-func (o *options) dialer(all *descriptors) *wire.Dialer {
+// newDialer returns a dialer whose sockets are a share of all.
+func newDialer(c *config.Cluster, sockets *share) *wire.Dialer {
 	dialer := &net.Dialer{FallbackDelay: -1}
 	return &wire.Dialer{
-		Timeout:         o.connectTimeout,
-		AttemptDelay:    o.attemptDelay,
-		ClientID:        o.clientID,
+		Timeout:         c.ConnectTimeout,
+		AttemptDelay:    c.AttemptDelay,
+		ClientID:        c.ClientID,
 		SoftwareVersion: softwareVersion(),
-		Lookup: all.lookingUp(func(ctx context.Context, host string) ([]netip.Addr, error) {
+		Lookup: sockets.lookingUp(func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		}),
-		DialAddress: all.dialing(func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+		DialAddress: sockets.dialing(func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", addr.String())
 		}),
 	}
@@ -59,24 +59,25 @@ func softwareVersion() string {
 	return clean
 }
 
-func (o *options) managerConfig(list seeds.List, dialer *wire.Dialer) manager.Config {
+func managerConfig(c *config.Cluster, list seeds.List, dialer *wire.Dialer) manager.Config {
 	return manager.Config{
-		Seeds: list, Dialer: dialer, ClusterID: o.clusterID,
-		RefreshInterval: o.refreshInterval, HedgeDelay: o.hedgeDelay, GiveUpAfter: o.giveUpAfter,
-		ConnectRate: o.connectRate, BackoffBase: o.backoffBase, BackoffMax: o.backoffMax,
-		CheckInterval: o.checkInterval, CheckTimeout: o.checkTimeout,
-		HandshakeInterval: o.handshakeInterval, SeedCheckInterval: o.seedCheckInterval,
-		SASLRetryInterval: o.saslOptions.RetryInterval, Retention: o.retention,
+		Seeds: list, Dialer: dialer, ClusterID: c.ClusterID,
+		RefreshInterval: c.RefreshInterval, HedgeDelay: c.HedgeDelay, GiveUpAfter: c.GiveUpAfter,
+		ConnectRate: c.ConnectRate, BackoffBase: c.BackoffBase, BackoffMax: c.BackoffMax,
+		CheckInterval: c.CheckInterval, CheckTimeout: c.CheckTimeout,
+		HandshakeInterval: c.HandshakeInterval, SeedCheckInterval: c.SeedCheckInterval,
+		SASLRetryInterval: c.SASL.RetryInterval, Retention: c.Retention,
 	}
 }
 
 // buildTLS puts TLS into the dialer if it is wanted.
-func (e *exporter) buildTLS(o *options, dialer *wire.Dialer) (*security.TLS, error) {
-	if !o.tls {
+func (made *member) buildTLS(c *config.Cluster, dialer *wire.Dialer) (*security.TLS, error) {
+	if !c.TLS.Enabled {
 		return nil, nil
 	}
-	o.tlsOptions.OnChange = e.logFile
-	material, err := security.NewTLS(o.tlsOptions)
+	options := c.TLSOptions()
+	options.OnChange = made.logFile
+	material, err := security.NewTLS(options)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -85,18 +86,6 @@ func (e *exporter) buildTLS(o *options, dialer *wire.Dialer) (*security.TLS, err
 	}
 	dialer.TLS = material.Config
 	return material, nil
-}
-
-// logFile has the form of security.TLSOptions.OnChange.
-func (e *exporter) logFile(f security.FileStatus) {
-	if !e.started.Load() {
-		return
-	}
-	if f.Failure != "" {
-		_ = level.Warn(e.logger).Log("msg", "a TLS file cannot be used, what was loaded before stays in use", "file", f.Path, "kind", f.File, "err", f.Failure)
-		return
-	}
-	_ = level.Info(e.logger).Log("msg", "a TLS file can be used again", "file", f.Path, "kind", f.File)
 }
 
 // fileErrors is what the collector asks for, in the order of its labels.
@@ -113,11 +102,11 @@ func fileErrors(material *security.TLS) func() [3]float64 {
 }
 
 // buildSASL puts SASL into the dialer if it is wanted.
-func buildSASL(o *options, dialer *wire.Dialer) (*security.SASL, error) {
-	if o.saslOptions.Mechanism == "" {
+func buildSASL(c *config.Cluster, dialer *wire.Dialer) (*security.SASL, error) {
+	if c.SASL.Mechanism == "" {
 		return nil, nil
 	}
-	credentials, err := security.NewSASL(o.saslOptions)
+	credentials, err := security.NewSASL(c.SASLOptions())
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-kit/log"
@@ -19,8 +18,8 @@ import (
 	"github.com/prometheus/common/version"
 
 	"kafka_connection_exporter/collector"
-	"kafka_connection_exporter/manager"
-	"kafka_connection_exporter/seeds"
+	"kafka_connection_exporter/config"
+	"kafka_connection_exporter/fleet"
 )
 
 // The exit statuses.
@@ -71,95 +70,104 @@ func oneLine(err error) string {
 
 // exporter is everything that runs, before it runs.
 type exporter struct {
-	logger  log.Logger
-	bridge  *slog.Logger
-	lines   *logQueue // of both
-	events  *eventLog
-	manager *manager.Manager
-	handler http.Handler
-
-	warnings []string    // about what is unwise
-	started  atomic.Bool // what is wrong before is an error instead of a line in the log
+	logger   log.Logger
+	bridge   *slog.Logger
+	lines    *logQueue // of both
+	source   *source
+	fleet    *fleet.Fleet[config.Cluster, *member]
+	first    []plan
+	handler  http.Handler
+	warnings []string // about what is unwise
 }
 
 // build makes all parts from the options. It reads every file once, so that a wrong one is found now, and starts nothing.
 func build(o *options, stderr io.Writer) (*exporter, error) {
 	all := newDescriptors(descriptorLimit())
-	e := &exporter{warnings: append(o.warnings(), all.warnings()...)}
+	e := &exporter{warnings: all.warnings()}
 	e.logger, e.bridge, e.lines = newLogger(stderr, o.logFormat, o.logLevel)
-	e.events = newEventLog(e.logger)
-	list, err := seeds.Parse(o.seeds, seeds.Security{TLS: o.tls, SASL: o.saslOptions.Mechanism != ""})
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--kafka.seed: %w", err)}
-	}
 	if err := checkWeb(o); err != nil {
 		return nil, err
 	}
-	dialer := o.dialer(all)
-	material, err := e.buildTLS(o, dialer)
-	if err != nil {
+	builder := &builder{logger: e.logger, descriptors: all, histograms: o.brokerHistograms, naming: o.naming()}
+	e.fleet = fleet.New(builder.build, func(a, b config.Cluster) bool { return a.Equal(&b) })
+	e.source = newSource(o, e.fleet)
+	var err error
+	if e.first, err = e.source.first(); err != nil {
 		return nil, err
 	}
-	credentials, err := buildSASL(o, dialer)
-	if err != nil {
+	if err := tryAll(builder, e.first); err != nil {
 		return nil, err
 	}
-	durations := collector.NewDurations(o.cluster, o.brokerHistograms)
-	config := o.managerConfig(list, dialer)
-	config.Observer, config.OnEvent = durations.Observer(), e.events.add
-	if credentials != nil {
-		config.CredentialVersion = credentials.CredentialVersion
-	}
-	if e.manager, err = manager.New(config); err != nil {
-		return nil, err
-	}
-	only := []*collector.Cluster{collector.NewCluster(o.cluster, e.manager,
-		collector.Options{BrokersExpected: int(o.brokersExpected), FileErrors: fileErrors(material), Durations: durations})}
-	clusters := func() []*collector.Cluster { return only }
 	rest := prometheus.NewRegistry()
-	rest.MustRegister(collector.NewShownDurations(clusters))
+	rest.MustRegister(collector.NewShownDurations(e.clusters), collector.NewProcess(e.source.state))
 	registerOwn(o, rest)
-	metrics, err := newMetricsHandler(o, collector.New(clusters), rest, e.bridge)
+	metrics, err := newMetricsHandler(o, collector.New(e.clusters), rest, e.bridge)
 	if err != nil {
 		return nil, err
 	}
-	e.handler, err = newHandler(o.telemetryPath, metrics, e.ready)
+	e.handler, err = newHandler(e, o, metrics)
 	return e, err
+}
+
+// tryAll builds every cluster once for nothing, so that all mistakes are found before anything starts.
+func tryAll(b *builder, plans []plan) error {
+	var problems []error
+	for _, p := range plans {
+		if _, err := b.build(p); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// clusters returns what a scrape shows.
+func (e *exporter) clusters() []*collector.Cluster {
+	running := e.fleet.Clusters()
+	all := make([]*collector.Cluster, len(running))
+	for i, c := range running {
+		all[i] = c.Manager.shown
+	}
+	return all
 }
 
 // registerOwn registers what is about the exporter itself.
 func registerOwn(o *options, registry *prometheus.Registry) {
-	labeled := prometheus.WrapRegistererWith(prometheus.Labels{"kafka_cluster": o.cluster}, registry)
+	labeled := prometheus.WrapRegistererWith(prometheus.Labels{"kafka_cluster": o.cluster.Name}, registry)
 	labeled.MustRegister(versioncollector.NewCollector("kafka_connection"))
 	if !o.disableExporterMetrics {
 		registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	}
 }
 
-func (e *exporter) ready() bool { return e.manager.Snapshot().Refresh.Rounds > 0 }
+func (e *exporter) ready() bool {
+	select {
+	case <-e.fleet.Ready():
+		return true
+	default:
+		return false
+	}
+}
 
-// stopTimeout is how long the manager has to end its connections properly. Together with drainTimeout and flushTimeout it
+// stopTimeout is how long the managers have to end their connections properly. Together with drainTimeout and flushTimeout it
 // stays below the five seconds in which the process promises to end.
 const stopTimeout = 2500 * time.Millisecond
 
 // run runs all parts until ctx ends or one of them cannot go on, and ends them in order: the server first, so that no
-// scrape sees a manager that is being taken apart, then the manager, then the log of what it did last.
+// scrape sees a manager that is being taken apart, then the managers with the logs of what they did last.
 func (e *exporter) run(ctx context.Context, s *server) int {
 	e.lines.start()
 	defer e.lines.stop()
-	e.started.Store(true)
 	_ = level.Info(e.logger).Log("msg", "starting", "version", version.Info())
 	for _, warning := range e.warnings {
 		_ = level.Warn(e.logger).Log("msg", warning)
 	}
-	managerCtx, stopManager := context.WithCancel(context.Background())
-	defer stopManager()
-	logCtx, stopLog := context.WithCancel(context.Background())
-	defer stopLog()
-	logged := make(chan struct{})
-	go func() { e.events.run(logCtx); close(logged) }()
+	fleetCtx, stopFleet := context.WithCancel(context.Background())
+	defer stopFleet()
 	ended := make(chan error, 1)
-	go func() { ended <- e.manager.Run(managerCtx) }()
+	go func() { ended <- e.fleet.Run(fleetCtx, e.first) }()
+	followed := make(chan struct{})
+	e.source.listen()
+	go func() { e.source.follow(fleetCtx, e.logger); close(followed) }()
 	s.start()
 	var err error
 	managing := true
@@ -171,16 +179,15 @@ func (e *exporter) run(ctx context.Context, s *server) int {
 		managing = false
 	}
 	s.stop()
-	stopManager()
+	stopFleet()
+	<-followed
 	if managing {
 		e.await(ended)
 	}
-	stopLog()
-	<-logged
 	return e.report(err)
 }
 
-// await waits for the manager, but not for ever.
+// await waits for the fleet, but not for ever.
 func (e *exporter) await(ended <-chan error) {
 	select {
 	case <-ended:

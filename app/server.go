@@ -117,31 +117,47 @@ func (s *server) stop() {
 }
 
 // newHandler has its own mux: whatever else registers with the default one, such as profiling, is not for everybody.
-func newHandler(telemetryPath string, metrics http.Handler, ready func() bool) (http.Handler, error) {
-	landing, err := web.NewLandingPage(web.LandingConfig{
-		Name:        "Kafka Connection Exporter",
-		Description: description,
-		Version:     version.Info(),
-		Profiling:   "false",
-		Links: []web.LandingLinks{
-			{Address: telemetryPath, Text: "Metrics", Description: "what Prometheus reads"},
-			{Address: "/-/healthy", Text: "Healthy", Description: "the process runs"},
-			{Address: "/-/ready", Text: "Ready", Description: "the first metadata refresh has finished, good or bad"},
-		},
-	})
-	if err != nil {
+func newHandler(e *exporter, o *options, metrics http.Handler) (http.Handler, error) {
+	if _, err := landingPage(o, 1); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(telemetryPath, metrics)
-	mux.Handle("/{$}", landing)
+	mux.Handle(o.telemetryPath, metrics)
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+		landing, err := landingPage(o, len(e.fleet.Clusters()))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		landing.ServeHTTP(w, r)
+	})
+	mux.Handle("/-/reload", e.source.reloadHandler(e.logger))
 	mux.HandleFunc("/-/healthy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "The process runs.") })
 	mux.HandleFunc("/-/ready", func(w http.ResponseWriter, _ *http.Request) {
-		if !ready() {
+		if !e.ready() {
 			http.Error(w, "The first metadata refresh has not finished yet.", http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "The first metadata refresh has finished.")
 	})
 	return mux, nil
+}
+
+// landingPage says how many clusters there are at the moment.
+func landingPage(o *options, clusters int) (http.Handler, error) {
+	watched := "It watches one cluster."
+	if clusters != 1 {
+		watched = fmt.Sprintf("It watches %d clusters.", clusters)
+	}
+	return web.NewLandingPage(web.LandingConfig{
+		Name:        "Kafka Connection Exporter",
+		Description: description + " " + watched,
+		Version:     version.Info(),
+		Profiling:   "false",
+		Links: []web.LandingLinks{
+			{Address: o.telemetryPath, Text: "Metrics", Description: "what Prometheus reads"},
+			{Address: "/-/healthy", Text: "Healthy", Description: "the process runs"},
+			{Address: "/-/ready", Text: "Ready", Description: "the first metadata refresh of every cluster has finished, good or bad"},
+		},
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kafka_connection_exporter/config"
 )
 
 // mistake runs the parser and returns the text of the usage error, or "".
@@ -136,8 +138,8 @@ func TestPairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]string{"a.test": "b.test", "::1": "c.test"}; !maps.Equal(o.tlsOptions.ServerNames, want) {
-		t.Errorf("got %v, want %v", o.tlsOptions.ServerNames, want)
+	if want := map[string]string{"a.test": "b.test", "::1": "c.test"}; !maps.Equal(o.cluster.TLSOptions().ServerNames, want) {
+		t.Errorf("got %v, want %v", o.cluster.TLSOptions().ServerNames, want)
 	}
 	if got := mistake(t, "--tls", "--tls.server-name-override=a=b", "--tls.server-name-override=A=c"); !strings.Contains(got, "twice") {
 		t.Errorf("got %q", got)
@@ -159,7 +161,7 @@ func TestWarnings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := o.warnings(); len(got) != want {
+		if got := o.cluster.Warnings(config.FlagName); len(got) != want {
 			t.Errorf("%q: %q", args, got)
 		}
 	}
