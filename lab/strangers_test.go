@@ -44,7 +44,11 @@ func TestCaseC53OtherMakes(t *testing.T) {
 	well := all(ready(1, 2, 3), version(1, 4), version(2, 4), version(3, 5), seedWell(c.stands[0].addr, c.stands[1].addr))
 	accepting := all(is(1, ofBroker(1, "accepts_connections")), is(1, ofBroker(2, "accepts_connections")))
 	p.wait(well, accepting)
-	p.hold(time.Second, well, accepting)
+	steady := []condition{accepting, version(1, 4), version(2, 4), version(3, 5)} // a handshake is a second connection
+	for id := 1; id <= 3; id++ {
+		steady = append(steady, is(1, ofBroker(id, "reachable")))
+	}
+	p.hold(time.Second, steady...)
 
 	c.brokers[2].On(kmsg.ApiVersions, tansu(c.brokers[2]))
 	c.stands[2].cut(false)
