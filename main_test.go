@@ -135,22 +135,6 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestHangup: without a file to load again it says so, and goes on.
-func TestHangup(t *testing.T) {
-	c := launch(t, exec.Command(binary, "--web.listen-address=127.0.0.1:0", tarpit(t)))
-	_ = c.cmd.Process.Signal(syscall.SIGHUP)
-	for deadline := time.Now().Add(15 * time.Second); !strings.Contains(c.log.String(), "there is nothing to load again"); <-time.After(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the log does not tell that nothing was loaded:\n%s", c.log)
-		}
-	}
-	c.await(`up\{.*|build_info\{.*`)
-	_ = c.cmd.Process.Signal(syscall.SIGTERM)
-	if code := c.end(); code != 0 {
-		t.Errorf("status %d:\n%s", code, c.log)
-	}
-}
-
 // TestSecondSignal: who cannot wait for the end gets it at once. A scrape that is not read to its end holds the server up.
 func TestSecondSignal(t *testing.T) {
 	c := launch(t, exec.Command(binary, "--web.listen-address=127.0.0.1:0", tarpit(t)))

@@ -36,8 +36,12 @@ func shown(t *testing.T, n int) map[string]*dto.MetricFamily {
 	t.Helper()
 	durations := collector.NewDurations("", true)
 	r := prometheus.NewRegistry()
-	options := collector.Options{BrokersExpected: 1, FileErrors: func() [3]float64 { return [3]float64{} }}
-	r.MustRegister(collector.New("", exporter{n}, options), durations.Collector(exporter{n}))
+	options := collector.Options{BrokersExpected: 1, FileErrors: func() [3]float64 { return [3]float64{} }, Durations: durations}
+	clusters := func() []*collector.Cluster {
+		return []*collector.Cluster{collector.NewCluster("", exporter{n}, options)}
+	}
+	process := func() collector.ProcessState { return collector.ProcessState{Config: &collector.ConfigState{}} }
+	r.MustRegister(collector.New(clusters), collector.NewShownDurations(clusters), collector.NewProcess(process))
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)
