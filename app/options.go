@@ -13,6 +13,7 @@ import (
 // options is everything that flags and the environment say.
 type options struct {
 	cluster config.Cluster // the only one, where no file names several
+	file    fileOptions
 
 	web                    *web.FlagConfig
 	telemetryPath          string
@@ -36,7 +37,11 @@ func (u usageError) Unwrap() error { return u.err }
 
 // complete adds what the environment holds, and checks it all. The error is a usageError that names every mistake.
 func (o *options) complete() error {
-	errs := []error{o.cluster.Check(config.FlagName), errors.Join(o.badWeb()...), o.readSecrets()}
+	errs := o.file.mistakes()
+	if o.file.path == "" {
+		errs = append(errs, o.cluster.Check(config.FlagName), o.readSecrets())
+	}
+	errs = append(errs, o.badWeb()...)
 	if err := errors.Join(errs...); err != nil {
 		return usageError{errors.New(oneLine(err))}
 	}

@@ -83,6 +83,9 @@ func (s *Setting) SetSecret(c *Cluster, value string) error {
 	return nil
 }
 
+// Variable returns the name of the variable that stands for the flag.
+func (s *Setting) Variable() string { return variable(s.Flag) }
+
 func variable(flag string) string {
 	return envPrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(flag))
 }
