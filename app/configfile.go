@@ -84,7 +84,7 @@ func (f *fileOptions) idle() (all []error) {
 		flag  string
 		given bool
 	}{
-		{"config.auto-reload-interval", f.autoReload != 0}, {"web.enable-lifecycle", f.lifecycle},
+		{"config.auto-reload-interval", f.autoReload != 0},
 		{"shard", f.shard != 0}, {"total-shards", f.shards != 1},
 	} {
 		if i.given {

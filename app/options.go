@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"os"
-	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
 
@@ -21,12 +20,6 @@ type options struct {
 	brokerHistograms       bool
 	logLevel, logFormat    string
 	configCheck            bool
-
-	configFile      string
-	autoReload      time.Duration
-	enableLifecycle bool
-	shard           int
-	totalShards     int
 }
 
 // usageError is a mistake in the flags, as opposed to one in the files or the machine.
@@ -45,7 +38,6 @@ func (o *options) complete() error {
 	if err := errors.Join(errs...); err != nil {
 		return usageError{errors.New(oneLine(err))}
 	}
-	o.totalShards = max(o.totalShards, 1)
 	return nil
 }
 
@@ -62,7 +54,7 @@ func (o *options) readSecrets() error {
 
 // naming is what mistakes call a setting.
 func (o *options) naming() config.Naming {
-	if o.configFile != "" {
+	if o.file.path != "" {
 		return config.KeyName
 	}
 	return config.FlagName

@@ -102,7 +102,7 @@ func balancers(t *testing.T, c *cluster.Cluster) []*passage {
 	passages := []*passage{connect, ask, named}
 	for _, w := range passages {
 		listed(t, []string{w.seed}, w.outer, w.kcat...)
-		w.e = exporter.Start(t, flags([]string{w.seed}, w.flags...)...)
+		w.e = exporter.Start(t, flags([]string{w.seed}, append(w.flags, impatient...)...)...)
 	}
 	return passages
 }
