@@ -109,9 +109,7 @@ func (o *options) checkConfig(stdout, stderr io.Writer) int {
 		err = loaded.CheckFiles()
 	}
 	if err = errors.Join(checkWeb(o), err); err != nil {
-		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(stderr, "%s: error: %s\n", name, strings.TrimRight(line, "\n"))
-		}
+		complain(stderr, o, err)
 		return statusFail
 	}
 	if !o.file.print {
