@@ -42,7 +42,8 @@ with a YAML language server complete and check a file that begins with
 - Paths are relative to the file that names them; one that is a link counts by its own name.
 - Secrets are never in the file: it names the files that they are in.
 - A list replaces the one of defaults. What defaults say and what has no effect in a cluster, such as ` + "`tls.ca_file`" + ` where
-  ` + "`tls.enabled`" + ` is false, is left out there; what has no effect anywhere is a mistake.
+  ` + "`tls.enabled`" + ` is false, is left out there; what has no effect anywhere is a mistake. An empty ` + "`sasl.mechanism`" + ` (` + "`''`" + `) is none, where
+  defaults have one.
 - Durations have units: ` + "`250ms`, `30s`, `1m30s`, `12h`, `1d`" + `.
 - Aliases and merge keys of YAML are not read, and a file is one document of at most 4 MiB.
 - Everything that is wrong is told at once, with file, line and column. ` + "`--config.check`" + ` looks without starting, and reads every

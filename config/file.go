@@ -60,6 +60,17 @@ func (f *File) CheckFiles() error {
 	return all.join()
 }
 
+// Blame returns err with the place of the cluster that it is about, or as it is where the cluster is not of a file.
+func (f *File) Blame(cluster string, err error) error {
+	at, known := f.at[cluster]
+	if !known || err == nil {
+		return err
+	}
+	one := newProblems()
+	one.add(at, "%s", oneLine(err))
+	return one.join()
+}
+
 // maxFile is far above 10,000 clusters with everything that can be said about them, and what a file of our own can hold
 // without becoming a danger to the memory of the process.
 const maxFile = 4 << 20

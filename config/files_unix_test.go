@@ -40,7 +40,7 @@ func TestFilesThatAreNone(t *testing.T) {
 	for name, sentence := range want {
 		says(t, path(name), name+":1:1: "+sentence)
 		must(os.WriteFile(path("main"), []byte(two+"cluster_files: ["+name+"]"), 0o600))
-		says(t, path("main"), name+":1:1: "+sentence)
+		says(t, path("main"), "main:2:17: "+name+": "+sentence)
 	}
 	if f, err := Load(path("missing")); len(f.Files) != 1 || errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("files to watch: %q", f.Files)
@@ -80,5 +80,8 @@ func TestCheckFiles(t *testing.T) {
 	want := "c.yml:3:3: SASL PLAIN: the password: q has more than one line, or a zero byte\nc.yml:4:3: SASL PLAIN: the password: r: no such file or directory"
 	if err := f.CheckFiles(); err == nil || strings.ReplaceAll(err.Error(), dir, "") != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := f.Blame("b", errors.New("of no use")); strings.ReplaceAll(err.Error(), dir, "") != "c.yml:3:3: of no use" {
+		t.Error(err)
 	}
 }

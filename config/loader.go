@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"hash"
 	"os"
 	"path/filepath"
@@ -58,12 +59,15 @@ func (l *loader) file(path string, base draft, at *position) {
 	}
 	l.files = append(l.files, path)
 	content, err := readFile(path)
-	if err != nil {
+	switch {
+	case err != nil && at != nil:
+		l.problems.add(*at, "%s: %s", path, oneLine(err))
+		return
+	case err != nil:
 		l.problems.add(s.start(), "%s", oneLine(err))
 		return
-	}
-	if s.order > 0 {
-		l.sum.Write([]byte{0})
+	case s.order > 0:
+		fmt.Fprintf(l.sum, "\x00%s\x00", path) // as a file that moves may mean something else
 	}
 	l.sum.Write(content)
 	root := l.document(s, content)
