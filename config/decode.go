@@ -8,6 +8,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// mostItems bounds what 20,000 clusters can inherit from one file.
+const mostItems = 1000
+
 // target is what a group of keys is read into.
 type target struct {
 	draft    *draft
@@ -83,7 +86,11 @@ func (l *loader) setting(s *source, setting *Setting, n *yaml.Node, to *draft) {
 	read := to.Cluster
 	if _, isList := setting.field(&read).(*[]string); isList {
 		*setting.field(&read).(*[]string) = nil
-		for _, item := range l.list(s, n, setting.Key(), "a list, such as "+setting.example()) {
+		for i, item := range l.list(s, n, setting.Key(), "a list, such as "+setting.example()) {
+			if i == mostItems {
+				l.problems.add(s.at(item), "%s has more than %d items, leave some out", setting.Key(), mostItems)
+				break
+			}
 			o.items = append(o.items, s.at(item))
 			l.scalar(s, setting, item, &read)
 		}

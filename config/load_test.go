@@ -92,15 +92,40 @@ func TestAllMistakesAtOnce(t *testing.T) {
 	}, "\n"))
 }
 
-// TestManyMistakes: a hundred are told, and a file that is wrong everywhere costs little.
+// TestManyMistakes: a hundred are told, and no file, however large, is more than that.
 func TestManyMistakes(t *testing.T) {
-	began := time.Now()
-	_, err := Load(write(t, "c.yml", "clusters:\n"+strings.Repeat("- {a: }\n", 400_000)))
-	if n := strings.Count(err.Error(), "\n"); n != mostProblems || !strings.Contains(err.Error(), "there are more mistakes") {
+	list := strings.Repeat("k=v,", 99) + "k=v"
+	for name, content := range map[string]string{
+		"wrong everywhere": "clusters:\n" + strings.Repeat("- {a: }\n", 5_000),
+		"no clusters":      "clusters:\n" + strings.Repeat("- a\n", 100_000),
+		"brackets":         strings.Repeat("[", 1_000_000),
+		"braces":           strings.Repeat("{a: ", 100_000),
+		"keys":             strings.Repeat("aaaaaaaaaaaaaaaaaaa: \n", 20_000),
+		"a long key":       strings.Repeat("a", 1_000_000) + ": 1\nclusters: []",
+		"seeds":            "clusters: [{name: a, seeds: [" + strings.Repeat("a,", 50_000) + "]}]",
+		"inherited": "defaults: {sasl: {mechanism: OAUTHBEARER, oauth: {token_file: f, extension: [" + list + "]}}}\nclusters:\n" +
+			strings.Repeat("- {name: a, seeds: [a]}\n", 1_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load(write(t, "c.yml", content))
+			if err == nil || strings.Count(err.Error(), "\n") > mostProblems {
+				t.Errorf("it is right, or there are too many mistakes: %.200v", err)
+			}
+		})
+	}
+	_, err := Load(write(t, "c.yml", "clusters:\n"+strings.Repeat("- {a: }\n", 1000)))
+	if n := strings.Count(err.Error(), "\n"); n != mostProblems || !strings.HasSuffix(err.Error(), "mend those before them first") {
 		t.Errorf("%d lines", n)
 	}
-	if took := time.Since(began); took > time.Minute {
-		t.Errorf("it took %s", took)
+}
+
+// TestMostClusters: there is a limit to what one file of 4 MiB can make.
+func TestMostClusters(t *testing.T) {
+	l := newLoader()
+	l.most = 1
+	l.file(write(t, "c.yml", two), draft{Cluster: builtIn}, nil)
+	if err := l.problems.join(); err == nil || !strings.HasSuffix(err.Error(), ":1:37: there are more than 1 clusters, share them out over several files and processes") {
+		t.Error(err)
 	}
 }
 

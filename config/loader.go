@@ -15,6 +15,7 @@ const mostClusters = 20_000
 
 // loader reads one file and those that it names.
 type loader struct {
+	most     int // clusters
 	files    []string
 	seen     map[string]bool // of files
 	sum      hash.Hash
@@ -70,11 +71,14 @@ func (l *loader) file(path string, base draft, at *position) {
 		fmt.Fprintf(l.sum, "\x00%s\x00", path) // as a file that moves may mean something else
 	}
 	l.sum.Write(content)
-	root := l.document(s, content)
-	if root == nil {
-		return
+	if root := l.document(s, content); root != nil {
+		l.root(s, root, base, at == nil)
 	}
-	values := l.topLevel(s, root, at == nil)
+}
+
+// root reads what a file says, on top of the defaults of base. Only the first one names others.
+func (l *loader) root(s *source, root *yaml.Node, base draft, first bool) {
+	values := l.topLevel(s, root, first)
 	if values["defaults"] == nil && values["clusters"] == nil && values["cluster_files"] == nil {
 		l.problems.add(s.at(root), "there are no clusters, add clusters: with a name and seeds each")
 		return
@@ -84,8 +88,8 @@ func (l *loader) file(path string, base draft, at *position) {
 		l.group(s, keys, n, &target{draft: &defaults, defaults: true})
 	}
 	for _, n := range l.list(s, values["clusters"], "clusters", "a list of clusters, each with - name: and seeds:") {
-		if len(l.drafts) == mostClusters {
-			l.problems.add(s.at(n), "there are more than %d clusters, share them out over several files and processes", mostClusters)
+		if len(l.drafts) == l.most {
+			l.problems.add(s.at(n), "there are more than %d clusters, share them out over several files and processes", l.most)
 			break
 		}
 		if n.Kind != yaml.MappingNode {
