@@ -1,11 +1,15 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
+
+// mostItems bounds what 20,000 clusters can inherit from one file.
+const mostItems = 1000
 
 // target is what a group of keys is read into.
 type target struct {
@@ -37,15 +41,10 @@ func plainWord(key string) string { return strings.Trim(plainKey(key), `"`) }
 // group reads the keys of g.
 func (l *loader) group(s *source, g *group, n *yaml.Node, to *target) {
 	if n.Kind != yaml.MappingNode {
-		name := strings.TrimSuffix(g.path, ".")
-		if name == "" {
-			name = "defaults"
+		l.problems.add(s.at(n), "%s", g.notKeys(n))
+		if g == keys.groups["seed"] { // after --kafka.seed
+			to.draft.origin[seedSetting] = origin{at: s.at(n), own: true}
 		}
-		some := strings.Join(g.names(), ", ")
-		if g.settings["enabled"] != nil {
-			some = name + ": {enabled: true}"
-		}
-		l.problems.add(s.at(n), "%s is %s, it must be keys with values, such as %s", name, kindOf(n), some)
 		return
 	}
 	l.eachKey(s, n, g.path, func(key, value *yaml.Node) {
@@ -66,6 +65,20 @@ func (l *loader) group(s *source, g *group, n *yaml.Node, to *target) {
 	})
 }
 
+// notKeys says what a group must be.
+func (g *group) notKeys(n *yaml.Node) string {
+	name, example := strings.TrimSuffix(g.path, "."), strings.Join(g.names(), ", ")
+	switch {
+	case g == keys:
+		name, example = "defaults", "check: {interval: 10s}"
+	case g.settings["enabled"] != nil:
+		example = name + ": {enabled: true}"
+	case g == keys.groups["seed"]:
+		example += "; the brokers to ask first are under seeds"
+	}
+	return fmt.Sprintf("%s is %s, it must be keys with values, such as %s", name, kindOf(n), example)
+}
+
 // setting reads one value. One that is wrong leaves a draft that is wrong in no other way.
 func (l *loader) setting(s *source, setting *Setting, n *yaml.Node, to *draft) {
 	before := l.problems.count
@@ -73,7 +86,11 @@ func (l *loader) setting(s *source, setting *Setting, n *yaml.Node, to *draft) {
 	read := to.Cluster
 	if _, isList := setting.field(&read).(*[]string); isList {
 		*setting.field(&read).(*[]string) = nil
-		for _, item := range l.list(s, n, setting.Key(), "a list, such as "+setting.example()) {
+		for i, item := range l.list(s, n, setting.Key(), "a list, such as "+setting.example()) {
+			if i == mostItems {
+				l.problems.add(s.at(item), "%s has more than %d items, leave some out", setting.Key(), mostItems)
+				break
+			}
 			o.items = append(o.items, s.at(item))
 			l.scalar(s, setting, item, &read)
 		}
@@ -100,7 +117,7 @@ func (l *loader) scalar(s *source, setting *Setting, n *yaml.Node, c *Cluster) {
 	case *string, *[]string:
 		switch {
 		case kind == "text" || number && setting.Values != nil:
-		case number || kind == "true or false" || kind == "a date":
+		case number || kind == "a truth value" || kind == "a date":
 			l.problems.add(s.at(n), "%s is %s, it must be text: put it in quotes", key, kind)
 			return
 		default:
@@ -115,7 +132,7 @@ func (l *loader) scalar(s *source, setting *Setting, n *yaml.Node, c *Cluster) {
 			text = filepath.Join(s.root, text)
 		}
 	case *bool:
-		if kind == "true or false" {
+		if kind == "a truth value" {
 			text = strings.ToLower(text)
 		} else {
 			text = "" // text in quotes is none

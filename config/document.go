@@ -110,7 +110,7 @@ func kindOf(n *yaml.Node) string {
 	case "!!int", "!!float":
 		return "a number"
 	case "!!bool":
-		return "true or false"
+		return "a truth value"
 	case "!!null":
 		return "empty"
 	case "!!timestamp":

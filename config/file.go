@@ -23,7 +23,7 @@ type File struct {
 // Load reads the file at path and those that it names. The error joins one *Problem for each thing that is wrong, sorted
 // by position. The File is there in any case, and then tells which files to watch and whether they have changed.
 func Load(path string) (*File, error) {
-	l := &loader{sum: md5.New(), seen: make(map[string]bool), problems: newProblems()}
+	l := newLoader()
 	l.file(path, draft{Cluster: builtIn}, nil)
 	l.finish()
 	f := &File{Files: l.files, Hash: hashValue(l.sum), at: make(map[string]position)}
@@ -35,6 +35,10 @@ func Load(path string) (*File, error) {
 		f.at[l.drafts[i].Name] = l.drafts[i].at
 	}
 	return f, nil
+}
+
+func newLoader() *loader {
+	return &loader{most: mostClusters, sum: md5.New(), seen: make(map[string]bool), problems: newProblems()}
 }
 
 // hashValue is Alertmanager's way to make a metric of a sum: 48 bits, as a float64 has no more than 53.
@@ -58,6 +62,17 @@ func (f *File) CheckFiles() error {
 		}
 	}
 	return all.join()
+}
+
+// Blame returns err with the place of the cluster that it is about, or as it is where the cluster is not of a file.
+func (f *File) Blame(cluster string, err error) error {
+	at, known := f.at[cluster]
+	if !known || err == nil {
+		return err
+	}
+	one := newProblems()
+	one.add(at, "%s", oneLine(err))
+	return one.join()
 }
 
 // maxFile is far above 10,000 clusters with everything that can be said about them, and what a file of our own can hold

@@ -144,7 +144,7 @@ func (l *loader) contradictions(d *draft) {
 		return
 	}
 	if _, err := security.NewSASL(d.SASLOptions()); err != nil {
-		l.problems.add(d.where(saslMechanism), "sasl: %s", oneLine(err))
+		l.problems.add(d.where(saslMechanism), "%s", oneLine(err))
 	}
 }
 

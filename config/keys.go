@@ -114,7 +114,7 @@ func (g *group) unknown(key string) string {
 // unknownAtTop is the same for the top of a file.
 func unknownAtTop(key string) string {
 	names := []string{"clusters", "defaults", "cluster_files"}
-	near := closest(key, names)
+	near := closest(key, names, max(2, len(key)/2))
 	switch {
 	case near != "":
 		return fmt.Sprintf("unknown key %s, the nearest one is %s", plainKey(key), near)
@@ -128,13 +128,14 @@ func unknownAtTop(key string) string {
 
 // nearest returns the known key that is meant, with its groups if it is somewhere else, or "".
 func (g *group) nearest(key string) string {
-	for _, s := range table { // by the name of its flag, or in another group
-		flag := strings.ReplaceAll(s.Flag, "-", "_")
-		if strings.TrimPrefix(flag, "kafka.") == g.path+key || flag == g.path+key {
+	flat := strings.NewReplacer(".", "_", "-", "_")
+	for _, s := range table { // by its flag, or by its path with other separators
+		path := flat.Replace(g.path + key)
+		if path == flat.Replace(s.Key()) || path == flat.Replace(s.Flag) || path == flat.Replace(strings.TrimPrefix(s.Flag, "kafka.")) {
 			return s.Key()
 		}
 	}
-	if name := closest(key, g.names()); name != "" {
+	if name := closest(key, g.names(), max(2, len(key)/3)); name != "" {
 		return g.path + name
 	}
 	for _, s := range table {
@@ -142,19 +143,21 @@ func (g *group) nearest(key string) string {
 			return path
 		}
 	}
+	if name := closest(key, g.names(), len(key)/2); name != "" {
+		return g.path + name
+	}
 	return ""
 }
 
-// closest returns the name that takes the fewest typing errors to come from, if they are few.
-func closest(key string, names []string) (best string) {
+// closest returns the name that takes the fewest typing errors to come from, if these are not more than most.
+func closest(key string, names []string, most int) (best string) {
 	const longest = 64
 	if len(key) > longest {
 		return ""
 	}
-	least := max(2, len(key)/3) + 1
 	for _, name := range names {
-		if d := distance(key, name); d < least && d < len(name) {
-			best, least = name, d
+		if d := distance(key, name); d <= most && d < len(name) {
+			best, most = name, d-1
 		}
 	}
 	return best

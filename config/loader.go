@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"hash"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ const mostClusters = 20_000
 
 // loader reads one file and those that it names.
 type loader struct {
+	most     int // clusters
 	files    []string
 	seen     map[string]bool // of files
 	sum      hash.Hash
@@ -58,19 +60,25 @@ func (l *loader) file(path string, base draft, at *position) {
 	}
 	l.files = append(l.files, path)
 	content, err := readFile(path)
-	if err != nil {
+	switch {
+	case err != nil && at != nil:
+		l.problems.add(*at, "%s: %s", path, oneLine(err))
+		return
+	case err != nil:
 		l.problems.add(s.start(), "%s", oneLine(err))
 		return
-	}
-	if s.order > 0 {
-		l.sum.Write([]byte{0})
+	case s.order > 0:
+		fmt.Fprintf(l.sum, "\x00%s\x00", path) // as a file that moves may mean something else
 	}
 	l.sum.Write(content)
-	root := l.document(s, content)
-	if root == nil {
-		return
+	if root := l.document(s, content); root != nil {
+		l.root(s, root, base, at == nil)
 	}
-	values := l.topLevel(s, root, at == nil)
+}
+
+// root reads what a file says, on top of the defaults of base. Only the first one names others.
+func (l *loader) root(s *source, root *yaml.Node, base draft, first bool) {
+	values := l.topLevel(s, root, first)
 	if values["defaults"] == nil && values["clusters"] == nil && values["cluster_files"] == nil {
 		l.problems.add(s.at(root), "there are no clusters, add clusters: with a name and seeds each")
 		return
@@ -80,8 +88,8 @@ func (l *loader) file(path string, base draft, at *position) {
 		l.group(s, keys, n, &target{draft: &defaults, defaults: true})
 	}
 	for _, n := range l.list(s, values["clusters"], "clusters", "a list of clusters, each with - name: and seeds:") {
-		if len(l.drafts) == mostClusters {
-			l.problems.add(s.at(n), "there are more than %d clusters, share them out over several files and processes", mostClusters)
+		if len(l.drafts) == l.most {
+			l.problems.add(s.at(n), "there are more than %d clusters, share them out over several files and processes", l.most)
 			break
 		}
 		if n.Kind != yaml.MappingNode {

@@ -76,7 +76,7 @@ func (p *problems) join() error {
 	for i, problem := range p.all {
 		if i == mostProblems {
 			rest := *problem
-			rest.Text = fmt.Sprintf("there are more mistakes from here on, mend those before them first")
+			rest.Text = "there are more mistakes from here on, mend those before them first"
 			all = append(all, &rest)
 			break
 		}
