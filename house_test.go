@@ -32,6 +32,7 @@ var house = map[string]struct {
 	"config":        {[]string{"security", "seeds"}, without("net", "net/", "github.com/prometheus/client_golang/", "github.com/go-kit/", "github.com/alecthomas/kingpin/")},
 	"collector":     {[]string{"manager", "wire"}, without("net", "net/", "github.com/go-kit/", "github.com/alecthomas/kingpin/")},
 	"fleet":         {nil, isStandard},
+	"runbooks":      {[]string{"wire"}, isStandard},
 	"app":           {[]string{"collector", "config", "fleet", "manager", "security", "seeds", "wire"}, everything},
 	".":             {[]string{"app"}, isStandard},
 	"demo":          {[]string{"app"}, everything},
