@@ -25,6 +25,13 @@ func NewAuthority() *Authority {
 	return &Authority{cert: sign(template, template, &key.PublicKey, key), key: key}
 }
 
+// Subordinate returns an authority that a has signed.
+func (a *Authority) Subordinate() *Authority {
+	key, template := newCertificate("a subordinate authority", time.Now().Add(24*time.Hour))
+	template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign
+	return &Authority{cert: sign(template, a.cert, &key.PublicKey, a.key), key: key}
+}
+
 // Pool returns a pool that trusts the authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
