@@ -19,8 +19,11 @@ type Authority struct {
 }
 
 // NewAuthority returns an authority that is valid for a day.
-func NewAuthority() *Authority {
-	key, template := newCertificate("a test authority", time.Now().Add(24*time.Hour))
+func NewAuthority() *Authority { return NewAuthorityUntil(time.Now().Add(24 * time.Hour)) }
+
+// NewAuthorityUntil returns an authority that is valid until end.
+func NewAuthorityUntil(end time.Time) *Authority {
+	key, template := newCertificate("a test authority", end)
 	template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign
 	return &Authority{cert: sign(template, template, &key.PublicKey, key), key: key}
 }
