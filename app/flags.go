@@ -37,7 +37,7 @@ func parse(args []string, stdout io.Writer) (o *options, done bool, code int, er
 		}
 	}()
 	parser.Terminate(func(code int) { panic(exit{code}) })
-	if _, err := parser.Parse(args); err != nil {
+	if o.command, err = parser.Parse(args); err != nil {
 		return nil, false, 0, usageError{explain(err)}
 	}
 	if err := o.complete(); err != nil {
@@ -68,6 +68,7 @@ func newParser(o *options) *kingpin.Application {
 	clusterFlags(a, &o.cluster)
 	o.outputFlags(a)
 	nameErrors(a)
+	o.commands(a)
 	return a
 }
 

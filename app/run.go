@@ -37,6 +37,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if done {
 		return code
 	}
+	if err == nil && o.command == commandCheck {
+		return runCheck(ctx, o, stdout, stderr)
+	}
 	var e *exporter
 	if err == nil {
 		e, err = build(o, stderr)

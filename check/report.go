@@ -1,6 +1,10 @@
 package check
 
-import "time"
+import (
+	"time"
+
+	"kafka_connection_exporter/wire"
+)
 
 // Status is what a check comes to.
 type Status string
@@ -149,4 +153,16 @@ func well(all []Result) (n int) {
 		}
 	}
 	return n
+}
+
+// Rejected says whether credentials were shown and not accepted.
+func (r *Report) Rejected() bool {
+	for _, all := range [][]Result{r.Seeds, r.Brokers} {
+		for i := range all {
+			if all[i].State == StateFailed && all[i].Failure.Reason == wire.ReasonCredentialsRejected.String() {
+				return true
+			}
+		}
+	}
+	return false
 }
