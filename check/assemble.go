@@ -145,11 +145,17 @@ func (c *run) warnings(o *outcome, r *Result) (all []Warning) {
 	return all
 }
 
+// days is how long something lasts, or that it is over.
 func days(d time.Duration) string {
-	if d >= 24*time.Hour {
+	switch {
+	case d <= 0:
+		return "over"
+	case d >= 24*time.Hour:
 		return fmt.Sprintf("%d d", d/(24*time.Hour))
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h", d/time.Hour)
 	}
-	return d.Truncate(time.Minute).String()
+	return fmt.Sprintf("%d min", d/time.Minute)
 }
 
 // seedsAreLocal says whether the brokers were named by a seed on this host, where loopback addresses are what is wanted.

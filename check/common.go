@@ -86,7 +86,9 @@ func (p *page) common(c *common) {
 		if h := c.faults[key]; c.hasFault(h.first.Failure) {
 			begin(p.paint(red, p.sign("×", "x")), h)
 			p.explain(below, h.first.Failure, h.first.Failure.shared)
-			p.chain(h.first)
+			if p.chain(h.first) {
+				p.line(below + "which is that of " + p.clean(p.name(h.first)))
+			}
 		}
 	}
 	for _, kind := range c.kinds {

@@ -81,6 +81,15 @@ func impersonal(text string, o *outcome) string {
 		text = replaceWord(text, a.Addr.String(), "its address")
 		text = replaceWord(text, a.Addr.Addr().String(), "its address")
 	}
+	if o.err.Reason == wire.ReasonCertificateExpired {
+		if what, _, ok := strings.Cut(text, " ended at "); ok {
+			text = what + " has ended" // each at its own time
+		}
+	}
+	if chain := o.trace.Chain; len(chain) > 0 {
+		text = strings.ReplaceAll(text, "the certificate of "+chain[0].Subject, "its certificate")
+		text = strings.ReplaceAll(text, "ends at "+chain[0].Subject, "ends at its certificate")
+	}
 	text = replaceWord(text, o.peer.String(), "its address")
 	text = replaceWord(text, o.peer.Host, "its name")
 	if o.peer.NodeID >= 0 {

@@ -44,6 +44,13 @@ var scenarios = []struct {
 			return ca.Issue(time.Now().Add(10*24*time.Hour), host(id))
 		})
 	}, StatusFault, []string{"tls/certificate_expired:", "ago", "issued by CN=a test authority", "the certificate ends at"}},
+	{"all_expired", 3, func(w *world) {
+		ca := wiretest.NewAuthorityUntil(time.Now().Add(10 * year))
+		w.seeds("b1:9092", "b2:9092", "b3:9092")
+		w.secure(ca, func(id int32) tls.Certificate {
+			return ca.Issue(time.Now().Add(-time.Duration(id)*time.Hour), host(id))
+		})
+	}, StatusFault, []string{"seeds b1:9092, b2:9092, b3:9092 tls/certificate_expired: its certificate, issued by CN=a test authority, has ended", "3 faults"}},
 	{"untrusted", 3, func(w *world) {
 		other := wiretest.NewAuthorityUntil(time.Now().Add(10 * year))
 		w.secure(wiretest.NewAuthorityUntil(time.Now().Add(10*year)), func(id int32) tls.Certificate { return other.Issue(time.Now().Add(year), host(id)) })

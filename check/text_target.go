@@ -166,10 +166,10 @@ func (p *page) explain(indent string, f *Failure, text string) {
 	p.paragraph(indent+p.sign("→", "->")+" ", p.clean(hint))
 }
 
-// chain shows the certificates that were not accepted.
-func (p *page) chain(r *Result) {
+// chain shows the certificates that were not accepted, if it is about them.
+func (p *page) chain(r *Result) bool {
 	if r.TLS == nil || r.TLS.Version != "" || !strings.HasPrefix(r.Failure.Reason, "certificate_") {
-		return
+		return false
 	}
 	for i, c := range r.TLS.Chain {
 		text := fmt.Sprintf("%s, issued by %s, from %s to %s", c.Subject, c.Issuer, c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
@@ -178,4 +178,5 @@ func (p *page) chain(r *Result) {
 		}
 		p.paragraph(fmt.Sprintf("%scertificate %d: ", below, i+1), p.clean(text))
 	}
+	return len(r.TLS.Chain) > 0
 }
