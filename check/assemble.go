@@ -54,7 +54,10 @@ func (r *Report) judge() {
 		}
 		r.Warnings += len(result.Warnings)
 	}
-	if r.Missing = max(r.Expected-r.Views.Named, 0); r.Missing > 0 && r.Views.From != "" {
+	if r.Views.From != "" {
+		r.Missing = max(r.Expected-r.Views.Named, 0)
+	}
+	if r.Missing > 0 {
 		r.Faults++
 	}
 	switch {

@@ -263,16 +263,14 @@ func TestCheckWaits(t *testing.T) {
 	if code, text := commandCheck(t, access{}, c.Addrs("PLAINTEXT")); code != 1 {
 		t.Errorf("status %d:\n%s", code, text)
 	}
-	started := make(chan struct{})
-	go func() {
-		defer close(started)
-		for _, b := range c.Brokers {
-			b.Start(t)
-		}
-	}()
+	healed := make(chan error, 1)
+	go func() { healed <- c.Heal() }()
 	code, text := commandCheck(t, access{}, c.Addrs("PLAINTEXT"), "--wait=50s", "--expect-brokers=3")
+	t.Logf("status %d\n%s", code, text)
 	if code != 0 {
-		t.Errorf("status %d:\n%s", code, text)
+		t.Errorf("status %d", code)
 	}
-	<-started
+	if err := <-healed; err != nil {
+		t.Error(err)
+	}
 }
