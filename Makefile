@@ -15,7 +15,7 @@ endif
 
 GOTEST      := go test -race -shuffle=on
 
-.PHONY: all build test unit e2e lint alerts fuzz model bench soak tansu nightly demo image clean
+.PHONY: all build test unit e2e lint alerts fuzz model bench soak tansu nightly demo image man clean
 
 all: lint build test
 
@@ -90,6 +90,13 @@ demo:
 # The final stage of the Dockerfile with a binary that was built here, for machines that cannot pull base images.
 image: build
 	deploy/image.sh $(BINARY)
+
+# Made from the flags: a man page, and completion for bash and zsh. Kingpin's own title of the page would have the version's five lines.
+man: build
+	@mkdir -p dist
+	{ printf '.TH %s 1 "" "%s"\n' $(BINARY) "$(VERSION)"; ./$(BINARY) --help-man | sed -n '/^\.SH/,$$p'; } > dist/$(BINARY).1
+	./$(BINARY) --completion-script-bash > dist/$(BINARY).bash
+	./$(BINARY) --completion-script-zsh > dist/_$(BINARY)
 
 clean:
 	rm -rf $(BINARY) dist

@@ -32,7 +32,9 @@ var house = map[string]struct {
 	"config":        {[]string{"security", "seeds"}, without("net", "net/", "github.com/prometheus/client_golang/", "github.com/go-kit/", "github.com/alecthomas/kingpin/")},
 	"collector":     {[]string{"manager", "wire"}, without("net", "net/", "github.com/go-kit/", "github.com/alecthomas/kingpin/")},
 	"fleet":         {nil, isStandard},
-	"app":           {[]string{"collector", "config", "fleet", "manager", "security", "seeds", "wire"}, everything},
+	"runbooks":      {[]string{"wire"}, isStandard},
+	"check":         {[]string{"manager", "runbooks", "seeds", "wire"}, without("net", "net/http", "github.com/prometheus/", "github.com/go-kit/", "github.com/alecthomas/kingpin/")},
+	"app":           {[]string{"check", "collector", "config", "fleet", "manager", "security", "seeds", "wire"}, everything},
 	".":             {[]string{"app"}, isStandard},
 	"demo":          {[]string{"app"}, everything},
 	"lab":           {nil, isStandard},
@@ -66,7 +68,7 @@ func TestOnlyInTests(t *testing.T) {
 	}
 	for _, banned := range []string{
 		"github.com/Shopify/toxiproxy", "github.com/miekg/dns", "github.com/grafana", "github.com/twmb/franz-go/pkg/kgo", "github.com/twmb/franz-go/pkg/kadm",
-		"github.com/twmb/franz-go/pkg/kfake", module + "/wire/wiretest", "testing",
+		"github.com/twmb/franz-go/pkg/kfake", "github.com/santhosh-tekuri/jsonschema", module + "/wire/wiretest", "testing",
 	} {
 		if regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(banned) + `(/.*)?$`).Match(deps) {
 			t.Errorf("the binary contains %s", banned)

@@ -37,7 +37,7 @@ func parse(args []string, stdout io.Writer) (o *options, done bool, code int, er
 		}
 	}()
 	parser.Terminate(func(code int) { panic(exit{code}) })
-	if _, err := parser.Parse(args); err != nil {
+	if o.command, err = parser.Parse(args); err != nil {
 		return nil, false, 0, usageError{explain(err)}
 	}
 	if o.file.path == "" && len(o.cluster.Seeds) == 0 {
@@ -71,6 +71,7 @@ func newParser(o *options) *kingpin.Application {
 	o.clusterFlags(a)
 	o.outputFlags(a)
 	nameErrors(a)
+	o.commands(a)
 	return a
 }
 

@@ -11,6 +11,8 @@ import (
 
 // options is everything that flags and the environment say.
 type options struct {
+	command string         // serve or check
+	check   checkFlags     // of the second
 	cluster config.Cluster // the only one, where no file names several
 	file    fileOptions
 

@@ -36,6 +36,7 @@ const (
 	rotating   = "ROTATING"   // TLS, client certificate required; a scenario changes its certificates
 	ending     = "ENDING"     // TLS; a scenario lets its certificate end
 	guessing   = "GUESSING"   // SASL_PLAINTEXT, PLAIN; a scenario counts the rejections
+	typing     = "TYPING"     // SASL_PLAINTEXT, PLAIN; the command check counts the rejections
 	calling    = "CALLING"    // SASL_SSL, SCRAM-SHA-512; a scenario counts the rejections
 	badName    = "BADNAME"    // PLAINTEXT, broker 2 advertises a name that does not resolve
 	badPort    = "BADPORT"    // PLAINTEXT, broker 2 advertises a port where nobody listens
@@ -216,6 +217,7 @@ func securedListeners(foreign *pki.CA, mechanisms []string, ports []int) []clust
 		{Name: rotating, Protocol: "SSL", ClientAuth: true, Advertise: localhost},
 		{Name: ending, Protocol: "SSL", Advertise: localhost},
 		{Name: guessing, Protocol: "SASL_PLAINTEXT", Mechanisms: []string{cluster.Plain}, Advertise: localhost},
+		{Name: typing, Protocol: "SASL_PLAINTEXT", Mechanisms: []string{cluster.Plain}, Advertise: localhost},
 		{Name: calling, Protocol: "SASL_SSL", Mechanisms: []string{cluster.SCRAM512}, Advertise: localhost},
 		{Name: badName, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, unresolvable+":9092")},
 		{Name: badPort, Protocol: "PLAINTEXT", Advertise: onlyBroker(2, fmt.Sprintf("127.0.0.1:%d", ports[0]))},

@@ -46,14 +46,24 @@ func (t *target) connect() {
 // forbidden returns why the target must not be dialed now: an address that would reach somebody else, such as 0.0.0.0,
 // which is our own loopback, or credentials that the cluster has rejected.
 func (t *target) forbidden() *wire.Error {
-	if !t.isSeed() && invalidAddress(t.peer.Host, t.peer.Port) {
-		return &wire.Error{Phase: wire.PhaseResolve, Reason: wire.ReasonInvalidAddress,
-			Err: fmt.Errorf("the broker advertises %q, which must not be dialed; set advertised.listeners", t.peer.String())}
+	if !t.isSeed() {
+		if err := MustNotDial(t.peer); err != nil {
+			return err
+		}
 	}
 	if t.dialer.SASL != nil {
 		return t.m.gate.refusal(t.name)
 	}
 	return nil
+}
+
+// MustNotDial returns why nobody may dial what a broker advertises, or nil.
+func MustNotDial(p wire.Peer) *wire.Error {
+	if !invalidAddress(p.Host, p.Port) {
+		return nil
+	}
+	return &wire.Error{Phase: wire.PhaseResolve, Reason: wire.ReasonInvalidAddress,
+		Err: fmt.Errorf("the broker advertises %q, which must not be dialed; set advertised.listeners", p.String())}
 }
 
 func invalidAddress(host string, port int) bool {

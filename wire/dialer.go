@@ -41,6 +41,7 @@ type Dialer struct {
 	AttemptDelay    time.Duration // head start of one address of a name over the next (RFC 8305)
 	ClientID        string
 	SoftwareVersion string // told to the broker beside the software's name (KIP-511)
+	KeepChain       bool   // in the traces; who keeps many traces has no use for it
 
 	Lookup      func(ctx context.Context, host string) ([]netip.Addr, error)
 	DialAddress func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)

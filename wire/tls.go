@@ -31,15 +31,19 @@ func (a *attempt) handshake(ctx context.Context) error {
 	if isEOF(err) || err != nil && classifyNet(err) == ReasonReset {
 		err = a.explainHangup(ctx, err)
 	}
-	a.trace.NotAfter = earliestEnd(presented(secured, err))
+	chain := presented(secured, err)
+	a.trace.NotAfter = earliestEnd(chain)
+	if a.dialer.KeepChain {
+		a.trace.Chain = chainOf(chain)
+	}
 	if err != nil {
-		return err
+		return retellCertificate(err, chain)
 	}
 	a.raw = secured
 	state := secured.ConnectionState()
 	a.tls = &TLSInfo{Version: tls.VersionName(state.Version), Cipher: tls.CipherSuiteName(state.CipherSuite), NotAfter: a.trace.NotAfter}
 	if leaf := state.PeerCertificates[0]; time.Now().After(leaf.NotAfter) {
-		return because(ReasonCertificateExpired, "the certificate ended at %s", leaf.NotAfter.UTC().Format(time.RFC3339))
+		return because(ReasonCertificateExpired, "%s", outsideItsTime(leaf, time.Now()))
 	}
 	return nil
 }

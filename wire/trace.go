@@ -12,6 +12,7 @@ type Trace struct {
 	Addresses []AddressTrace // what the name resolved to, in the order it was tried
 	Form      Form           // that ApiVersions was asked in, if the attempt came as far
 	NotAfter  time.Time      // the earliest end of a certificate in the chain that the peer presented, also if it was not accepted
+	Chain     []Certificate  // that the peer presented, with Dialer.KeepChain, also if it was not accepted
 }
 
 // Step is one finished phase.

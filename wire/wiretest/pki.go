@@ -19,10 +19,20 @@ type Authority struct {
 }
 
 // NewAuthority returns an authority that is valid for a day.
-func NewAuthority() *Authority {
-	key, template := newCertificate("a test authority", time.Now().Add(24*time.Hour))
+func NewAuthority() *Authority { return NewAuthorityUntil(time.Now().Add(24 * time.Hour)) }
+
+// NewAuthorityUntil returns an authority that is valid until end.
+func NewAuthorityUntil(end time.Time) *Authority {
+	key, template := newCertificate("a test authority", end)
 	template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign
 	return &Authority{cert: sign(template, template, &key.PublicKey, key), key: key}
+}
+
+// Subordinate returns an authority that a has signed.
+func (a *Authority) Subordinate() *Authority {
+	key, template := newCertificate("a subordinate authority", time.Now().Add(24*time.Hour))
+	template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign
+	return &Authority{cert: sign(template, a.cert, &key.PublicKey, a.key), key: key}
 }
 
 // Pool returns a pool that trusts the authority.
