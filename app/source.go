@@ -101,7 +101,7 @@ func (s *source) follow(ctx context.Context, logger log.Logger) {
 		defer ticker.Stop()
 		changes = ticker.C
 	}
-	var seen string
+	var seen, done string // what the file was at the last look, and when it was last dealt with
 	for {
 		select {
 		case <-ctx.Done():
@@ -109,10 +109,12 @@ func (s *source) follow(ctx context.Context, logger log.Logger) {
 		case <-s.hangups:
 			s.reloadFor("SIGHUP", logger)
 		case <-changes:
-			if now := s.fingerprint(); now != seen {
-				seen = now
+			now := s.fingerprint()
+			if now == seen && now != done { // twice the same: it is no longer being written
+				done = now
 				s.reloadIfChanged(logger)
 			}
+			seen = now
 		}
 	}
 }

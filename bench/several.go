@@ -19,26 +19,29 @@ func several(s *stage, p plan, out io.Writer) {
 answer: one more cluster, of which all thirty seeds are such. Ready is the time until every broker of the others is connected, reload the time until a file
 that changes one cluster is answered. Rest %s, then %s without a scrape for CPU and RSS, then %d scrapes as Prometheus asks.`, p.settle, p.window, p.scrapes))
 	t := newTable(out, "clusters", "brokers each", "tarpits", "ready after", "CPU", "RSS", "scrape: median", "p95", "reload", "failed checks")
-	for _, c := range []struct {
-		clusters, brokers int
-		tarpits           bool
-	}{{100, 30, false}, {100, 30, true}, {1000, 3, false}} {
+	for _, c := range []size{{100, 30, false}, {100, 30, true}, {1000, 3, false}} {
 		if len(p.sizes) > 0 { // a trial
 			c.clusters, c.brokers = 2, p.sizes[0]
 		}
-		severalOne(s, p, t, c.clusters, c.brokers, c.tarpits)
+		severalOne(s, p, t, c)
 	}
 }
 
-func severalOne(s *stage, p plan, t table, clusters, brokers int, tarpits bool) {
+// size is how many clusters there are, and of what kind.
+type size struct {
+	clusters, brokers int
+	tarpits           bool
+}
+
+func severalOne(s *stage, p plan, t table, c size) {
 	s = s.nested()
 	defer s.close()
-	file := newFleetFile(s, startClusters(s, brokers, 0, clusters), tarpits)
+	file := newFleetFile(s, startClusters(s, c.brokers, 0, c.clusters), c.tarpits)
 	file.write("")
 	s.built() // which takes a while
 	began := time.Now()
 	e := startExporter(s, "--config.file="+file.path, "--web.enable-lifecycle")
-	all := clusters * brokers
+	all := c.clusters * c.brokers
 	connected := e.awaitReady(all, 0, readyLimit)
 	ready := time.Since(began).Round(100 * time.Millisecond).String()
 	if connected < all {
@@ -58,7 +61,7 @@ func severalOne(s *stage, p plan, t table, clusters, brokers int, tarpits bool) 
 	reload := time.Since(began)
 	_ = resp.Body.Close()
 	last, _ := e.get("")
-	t.row(strconv.Itoa(clusters), strconv.Itoa(brokers), map[bool]string{true: "30 seeds", false: "none"}[tarpits], ready,
+	t.row(strconv.Itoa(c.clusters), strconv.Itoa(c.brokers), map[bool]string{true: "30 seeds", false: "none"}[c.tarpits], ready,
 		fmt.Sprintf("%.1f %%", 100*(after.cpu-before.cpu).Seconds()/after.at.Sub(before.at).Seconds()), fmt.Sprintf("%d MB", after.rss/1e6),
 		short(took.median()), short(took.at(0.95)), short(reload), many(sum(last, failures, "")))
 }
