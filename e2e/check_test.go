@@ -164,6 +164,18 @@ func TestCheckKilled(t *testing.T) {
 	}
 }
 
+// TestCheckMajorityLost: without a majority of controllers the metadata goes on naming the dead brokers, and only the check's own
+// connections know better.
+func TestCheckMajorityLost(t *testing.T) {
+	c := shared(t, cluster.V44)
+	c.Broker(1).Kill(t)
+	c.Broker(2).Kill(t)
+	wantCheck(t, access{}, c.Addrs("PLAINTEXT"), 1, "dial/refused dial/refused well", "1 of 3 seeds and 1 of 3 brokers can be reached", "brokers 1, 2")
+	if err := c.Heal(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCheckStopped: a broker that hangs is silent for the time of one connection, and no longer.
 func TestCheckStopped(t *testing.T) {
 	c := shared(t, cluster.V44)
