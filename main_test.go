@@ -40,7 +40,7 @@ type child struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	url  string
-	log  *strings.Builder
+	log  *childLog
 	done chan struct{} // closed when its stderr has ended
 }
 
@@ -54,7 +54,7 @@ func launch(t *testing.T, command *exec.Cmd) *child {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c := &child{t: t, cmd: command, log: &strings.Builder{}, done: make(chan struct{})}
+	c := &child{t: t, cmd: command, log: &childLog{}, done: make(chan struct{})}
 	t.Cleanup(func() { _ = command.Process.Kill(); <-c.done })
 	lines := bufio.NewScanner(stderr)
 	listening := regexp.MustCompile(`"Listening on" address=(\S+)`)
@@ -191,7 +191,7 @@ func serve(t *testing.T, stderr *os.File) *child {
 		t.Fatal(err)
 	}
 	_ = stderr.Close()
-	c := &child{t: t, cmd: command, url: "http://" + address, log: &strings.Builder{}, done: make(chan struct{})}
+	c := &child{t: t, cmd: command, url: "http://" + address, log: &childLog{}, done: make(chan struct{})}
 	close(c.done) // nobody reads its log
 	t.Cleanup(func() { _ = command.Process.Kill() })
 	client := http.Client{Timeout: time.Second}

@@ -40,6 +40,9 @@ func parse(args []string, stdout io.Writer) (o *options, done bool, code int, er
 	if o.command, err = parser.Parse(args); err != nil {
 		return nil, false, 0, usageError{explain(err)}
 	}
+	if o.file.path == "" && len(o.cluster.Seeds) == 0 {
+		return nil, false, 0, usageError{explain(errors.New("required flag(s) '--kafka.seed' not provided"))}
+	}
 	if err := o.complete(); err != nil {
 		return nil, false, 0, err
 	}
@@ -65,7 +68,7 @@ func newParser(o *options) *kingpin.Application {
 	a.HelpFlag.Short('h').NoEnvar()
 	a.Version(version.Print(name))
 	a.VersionFlag.NoEnvar()
-	clusterFlags(a, &o.cluster)
+	o.clusterFlags(a)
 	o.outputFlags(a)
 	nameErrors(a)
 	o.commands(a)
@@ -73,16 +76,15 @@ func newParser(o *options) *kingpin.Application {
 }
 
 // clusterFlags makes a flag of each setting of a cluster.
-func clusterFlags(a *kingpin.Application, c *config.Cluster) {
+func (o *options) clusterFlags(a *kingpin.Application) {
 	for _, s := range config.Settings() {
-		clause := a.Flag(s.Flag, s.FlagHelp())
+		given := givenFlag{setting: s, onLine: new(bool)}
+		o.file.ofCluster = append(o.file.ofCluster, given)
+		clause := a.Flag(s.Flag, s.FlagHelp()).IsSetByUser(given.onLine)
 		if s.Default != "" {
 			clause.Default(s.Default)
 		}
-		if s.Flag == "kafka.seed" {
-			clause.Required()
-		}
-		switch field := s.Field(c).(type) {
+		switch field := s.Field(&o.cluster).(type) {
 		case *string:
 			if s.Values != nil {
 				clause.EnumVar(field, s.Values...)
@@ -107,8 +109,10 @@ func (o *options) outputFlags(a *kingpin.Application) {
 	o.web = webflag.AddFlags(a, ":19308")
 	a.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&o.telemetryPath)
 	a.Flag("web.disable-exporter-metrics", "Leave out the metrics about this process itself (go_*, process_*, promhttp_*).").BoolVar(&o.disableExporterMetrics)
+	a.Flag("web.enable-lifecycle", "With --config.file: allow to reload it by POST or PUT /-/reload.").BoolVar(&o.file.lifecycle)
 	a.Flag("collector.broker-histograms", "Add a histogram of round trips for every broker.").BoolVar(&o.brokerHistograms)
 	a.Flag("log.level", fmt.Sprintf("Lowest level to log: %s.", strings.Join(logLevels, ", "))).Default("info").EnumVar(&o.logLevel, logLevels...)
 	a.Flag("log.format", fmt.Sprintf("Format of the log: %s.", strings.Join(logFormats, ", "))).Default("logfmt").EnumVar(&o.logFormat, logFormats...)
 	a.Flag("config.check", "Check the flags and every file that they name, and exit.").BoolVar(&o.configCheck)
+	o.file.flags(a)
 }

@@ -55,6 +55,12 @@ func badInputs(f badFiles) []badInput {
 		{"bad web config", []string{"--kafka.seed=a", "--web.config.file=" + f.web}, 1, "web.yml"},
 		{"busy port", []string{"--kafka.seed=a", "--web.listen-address=" + f.busy}, 1, f.busy},
 		{"no address", []string{"--kafka.seed=a", "--web.listen-address=nowhere"}, 2, "nowhere"},
+		{"a flag about a cluster and a file", []string{"--kafka.seed=a", "--config.file=x"}, 2, "--kafka.seed cannot be given together with --config.file"},
+		{"reloading too often", []string{"--config.file=x", "--config.auto-reload-interval=1ms"}, 2, "at least 1s"},
+		{"a shard that is none", []string{"--config.file=x", "--shard=2", "--total-shards=2"}, 2, "--shard is 2"},
+		{"no shards", []string{"--config.file=x", "--total-shards=0"}, 2, "--total-shards"},
+		{"a shard without a file", []string{"--kafka.seed=a", "--total-shards=2"}, 2, "--total-shards has no effect without --config.file"},
+		{"reload without a file", []string{"--kafka.seed=a", "--web.enable-lifecycle"}, 2, "--web.enable-lifecycle has no effect"},
 		{"no systemd", []string{"--kafka.seed=a", "--web.systemd-socket"}, 1, "systemd"},
 	}
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"os"
-	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
 
@@ -15,6 +14,7 @@ type options struct {
 	command string         // serve or check
 	check   checkFlags     // of the second
 	cluster config.Cluster // the only one, where no file names several
+	file    fileOptions
 
 	web                    *web.FlagConfig
 	telemetryPath          string
@@ -22,12 +22,6 @@ type options struct {
 	brokerHistograms       bool
 	logLevel, logFormat    string
 	configCheck            bool
-
-	configFile      string
-	autoReload      time.Duration
-	enableLifecycle bool
-	shard           int
-	totalShards     int
 }
 
 // usageError is a mistake in the flags, as opposed to one in the files or the machine.
@@ -38,11 +32,14 @@ func (u usageError) Unwrap() error { return u.err }
 
 // complete adds what the environment holds, and checks it all. The error is a usageError that names every mistake.
 func (o *options) complete() error {
-	errs := []error{o.cluster.Check(config.FlagName), errors.Join(o.badWeb()...), o.readSecrets()}
+	errs := o.file.mistakes()
+	if o.file.path == "" {
+		errs = append(errs, o.cluster.Check(config.FlagName), o.readSecrets())
+	}
+	errs = append(errs, o.badWeb()...)
 	if err := errors.Join(errs...); err != nil {
 		return usageError{errors.New(oneLine(err))}
 	}
-	o.totalShards = max(o.totalShards, 1)
 	return nil
 }
 
@@ -59,7 +56,7 @@ func (o *options) readSecrets() error {
 
 // naming is what mistakes call a setting.
 func (o *options) naming() config.Naming {
-	if o.configFile != "" {
+	if o.file.path != "" {
 		return config.KeyName
 	}
 	return config.FlagName

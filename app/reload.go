@@ -19,7 +19,7 @@ func mistakes(err error) []string {
 // fingerprint tells one content of the file, and of all files that it names, from another; and one mistake from another, so that a
 // wrong file is complained about once.
 func (s *source) fingerprint() string {
-	file, err := config.Load(s.options.configFile)
+	file, err := config.Load(s.options.file.path)
 	if err != nil {
 		return err.Error()
 	}
@@ -28,7 +28,7 @@ func (s *source) fingerprint() string {
 
 // reloadIfChanged reloads unless what is in the file is in use already.
 func (s *source) reloadIfChanged(logger log.Logger) {
-	file, err := config.Load(s.options.configFile)
+	file, err := config.Load(s.options.file.path)
 	if health := s.health.Load(); err == nil && health.Successful && health.Hash == file.Hash {
 		return
 	}
@@ -42,7 +42,7 @@ func (s *source) reloadHandler(logger log.Logger) http.Handler {
 		case r.Method != http.MethodPost && r.Method != http.MethodPut:
 			w.Header().Set("Allow", "POST, PUT")
 			http.Error(w, "Reloading changes something: use POST or PUT.", http.StatusMethodNotAllowed)
-		case !s.options.enableLifecycle:
+		case !s.options.file.lifecycle:
 			http.Error(w, "Reloading by HTTP is off: start the exporter with --web.enable-lifecycle, or send it a SIGHUP.", http.StatusForbidden)
 		default:
 			changes, err := s.reload()

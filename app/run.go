@@ -37,6 +37,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if done {
 		return code
 	}
+	if err == nil && (o.file.print || o.configCheck && o.file.path != "") {
+		return o.checkConfig(stdout, stderr)
+	}
 	if err == nil && o.command == commandCheck {
 		return runCheck(ctx, o, stdout, stderr)
 	}
@@ -53,13 +56,24 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		s, err = listen(o, e.handler, e.bridge)
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "%s: error: %s\n", name, oneLine(err))
+		complain(stderr, o, err)
 		if errors.As(err, new(usageError)) {
 			return statusUsage
 		}
 		return statusFail
 	}
 	return e.run(ctx, s)
+}
+
+// complain writes what is wrong: a line for each mistake in a file, else one.
+func complain(w io.Writer, o *options, err error) {
+	if o == nil || o.file.path == "" {
+		fmt.Fprintf(w, "%s: error: %s\n", name, oneLine(err))
+		return
+	}
+	for _, mistake := range mistakes(err) {
+		fmt.Fprintf(w, "%s: error: %s\n", name, mistake)
+	}
 }
 
 // oneLine writes what errors.Join puts on several lines on one.

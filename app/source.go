@@ -38,34 +38,35 @@ func (s *source) listen() { signal.Notify(s.hangups, syscall.SIGHUP) }
 // first returns how the clusters should run at the start.
 func (s *source) first() ([]plan, error) {
 	plans, hash, err := s.load()
-	if err == nil && s.options.configFile != "" {
+	if err == nil && s.options.file.path != "" {
 		s.health.Store(&collector.ConfigState{Successful: true, LastSuccess: time.Now(), Hash: hash})
 	}
 	return plans, err
 }
 
-// load returns the plans for the clusters of this shard. What is wrong with those of other shards is an error here as well.
+// load returns the plans for the clusters of this shard. What is wrong with those of other shards, or with a file that any of them
+// names, is an error here as well.
 func (s *source) load() (all []plan, hash float64, err error) {
-	if s.options.configFile == "" {
-		return []plan{planFor(s.options.cluster)}, 0, nil
+	loaded, err := s.options.loadClusters()
+	if err == nil && s.options.file.path != "" {
+		err = loaded.CheckFiles()
 	}
-	file, err := config.Load(s.options.configFile)
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, c := range file.Clusters {
-		if fleet.Shard(c.Name, s.options.totalShards) == s.options.shard {
+	for _, c := range loaded.Clusters {
+		if fleet.Shard(c.Name, s.options.file.shards) == s.options.file.shard {
 			all = append(all, planFor(c))
 		}
 	}
-	return all, file.Hash, nil
+	return all, loaded.Hash, nil
 }
 
 var errNoFile = errors.New("there is nothing to load again: the clusters are not from a --config.file")
 
 // reload reads the file again and makes the fleet what it says. After an error everything is as before.
 func (s *source) reload() (fleet.Changes, error) {
-	if s.options.configFile == "" {
+	if s.options.file.path == "" {
 		return fleet.Changes{}, errNoFile
 	}
 	s.turn.Lock()
@@ -88,14 +89,14 @@ func (s *source) reload() (fleet.Changes, error) {
 
 // state is what a scrape shows of the process.
 func (s *source) state() collector.ProcessState {
-	return collector.ProcessState{Clusters: len(s.fleet.Clusters()), Shard: s.options.shard, TotalShards: s.options.totalShards, Config: s.health.Load()}
+	return collector.ProcessState{Clusters: len(s.fleet.Clusters()), Shard: s.options.file.shard, TotalShards: s.options.file.shards, Config: s.health.Load()}
 }
 
 // follow reloads on SIGHUP, and when the file has changed if that is wanted, until ctx ends.
 func (s *source) follow(ctx context.Context, logger log.Logger) {
 	defer signal.Stop(s.hangups)
 	var changes <-chan time.Time
-	if interval := s.options.autoReload; interval > 0 && s.options.configFile != "" {
+	if interval := s.options.file.autoReload; interval > 0 && s.options.file.path != "" {
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		changes = ticker.C

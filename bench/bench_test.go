@@ -17,9 +17,9 @@ import (
 
 // TestMain lets the test program be the fake cluster, as the bench is by its flag.
 func TestMain(m *testing.M) {
-	var n, dead int
-	if _, err := fmt.Sscanf(strings.Join(os.Args[1:], " "), "-fake=%d -dead=%d", &n, &dead); err == nil {
-		serveFakes(n, dead)
+	var n, dead, clusters int
+	if _, err := fmt.Sscanf(strings.Join(os.Args[1:], " "), "-fake=%d -dead=%d -clusters=%d", &n, &dead, &clusters); err == nil {
+		serveFakes(n, dead, clusters)
 		return
 	}
 	os.Exit(m.Run())

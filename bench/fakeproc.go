@@ -17,10 +17,18 @@ import (
 // and those of closed connections stay taken for a minute.
 const perAddress = 1000
 
-// serveFakes is the child process: a cluster of n brokers of which the first dead do not answer a SYN.
-func serveFakes(n, dead int) {
+// serveFakes is the child process: clusters of n brokers each, of which the first dead do not answer a SYN. It prints a seed of each.
+func serveFakes(n, dead, clusters int) {
 	s := newStage()
 	defer s.close()
+	for range clusters {
+		fmt.Println(serveFake(s, n, dead))
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// serveFake serves one cluster in the background and returns a seed.
+func serveFake(s *stage, n, dead int) string {
 	f := newFake()
 	blackhole := int32(0)
 	if dead > 0 {
@@ -42,17 +50,19 @@ func serveFakes(n, dead int) {
 	for i := range dead {
 		f.members = append(f.members, member{int32(i), "127.0.0.1", blackhole})
 	}
-	fmt.Println(seed)
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	return seed
 }
 
 // startFakes runs serveFakes as a process of its own, so that its cost is nobody's else, and returns its seed.
-func startFakes(s *stage, n, dead int) string {
+func startFakes(s *stage, n, dead int) string { return startClusters(s, n, dead, 1)[0] }
+
+// startClusters does so for several clusters, and returns a seed of each.
+func startClusters(s *stage, n, dead, clusters int) (seeds []string) {
 	self, err := os.Executable()
 	if err != nil {
 		s.Fatal(err)
 	}
-	cmd := exec.Command(self, fmt.Sprintf("-fake=%d", n), fmt.Sprintf("-dead=%d", dead))
+	cmd := exec.Command(self, fmt.Sprintf("-fake=%d", n), fmt.Sprintf("-dead=%d", dead), fmt.Sprintf("-clusters=%d", clusters))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -69,9 +79,13 @@ func startFakes(s *stage, n, dead int) string {
 		_ = stdin.Close()
 		_ = cmd.Wait()
 	})
-	seed, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		s.Fatal(fmt.Sprintf("the fake cluster does not start: %v", err))
+	lines := bufio.NewReader(stdout)
+	for range clusters {
+		seed, err := lines.ReadString('\n')
+		if err != nil {
+			s.Fatal(fmt.Sprintf("the fake cluster does not start: %v", err))
+		}
+		seeds = append(seeds, strings.TrimSpace(seed))
 	}
-	return strings.TrimSpace(seed)
+	return seeds
 }

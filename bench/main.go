@@ -4,7 +4,7 @@
 //	cd bench
 //	go run . -write ../BENCHMARKS.md   # everything, about 25 minutes
 //	go run . -quick                    # fewer and smaller runs, about 5 minutes
-//	go run . -only idle -sizes 1000    # one scenario: bootstrap, scrape, idle, refresh or notice
+//	go run . -only idle -sizes 1000    # one scenario: bootstrap, scrape, idle, refresh, notice or fleet
 //	go run . -fake 1000                # only the fake cluster, for profiling: prints its seed and lives until its input ends
 //
 // Run it in this folder: it builds the exporter from the one above. All traffic stays on loopback.
@@ -59,19 +59,20 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{"bootstrap", bootstrap}, {"scrape", scrape}, {"idle", idle}, {"refresh", refresh}, {"notice", notice},
+	{"bootstrap", bootstrap}, {"scrape", scrape}, {"idle", idle}, {"refresh", refresh}, {"notice", notice}, {"fleet", several},
 }
 
 func main() {
-	only := flag.String("only", "", "one scenario: bootstrap, scrape, idle, refresh or notice")
+	only := flag.String("only", "", "one scenario: bootstrap, scrape, idle, refresh, notice or fleet")
 	write := flag.String("write", "", "file to write the report to, beside standard output")
 	small := flag.Bool("quick", false, "fewer and smaller runs")
 	sizes := flag.String("sizes", "", "numbers of brokers for scrape, idle and refresh, separated by commas")
 	fakes := flag.Int("fake", 0, "only run a fake cluster of this many brokers until standard input ends")
 	dead := flag.Int("dead", 0, "how many brokers of the fake cluster do not answer")
+	clusters := flag.Int("clusters", 1, "how many fake clusters")
 	flag.Parse()
 	if *fakes > 0 {
-		serveFakes(*fakes, *dead)
+		serveFakes(*fakes, *dead, *clusters)
 		return
 	}
 	p := full

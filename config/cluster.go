@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/tls"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,10 +151,26 @@ func (c *Cluster) Warnings(name Naming) (all []string) {
 
 // Equal compares what is effective: how it was written, and in what order, plays no part.
 func (c *Cluster) Equal(other *Cluster) bool {
-	for _, s := range Settings() {
-		if !s.sameValue(c, other) {
-			return false
+	one, two := c.plain(), other.plain()
+	return !slices.ContainsFunc(table, func(s *Setting) bool { return !s.sameValue(&one, &two) })
+}
+
+// plain writes everything that can be written in several ways in one.
+func (c *Cluster) plain() Cluster {
+	p := *c
+	if list, err := c.SeedList(); err == nil {
+		p.Seeds = nil
+		for seed := range list.All() {
+			p.Seeds = append(p.Seeds, seed.String())
 		}
 	}
-	return true
+	if mechanism, err := security.ParseMechanism(c.SASL.Mechanism); err == nil {
+		p.SASL.Mechanism = mechanism
+	}
+	for _, s := range table {
+		if list, ok := s.field(&p).(*[]string); ok {
+			*list = slices.Sorted(slices.Values(*list))
+		}
+	}
+	return p
 }

@@ -15,7 +15,6 @@ import (
 // Mistake is something that makes no sense about one setting.
 type Mistake struct {
 	Setting *Setting
-	Idle    bool // it is only that it has no effect
 	say     func(Naming) string
 }
 
@@ -41,7 +40,7 @@ func (c *Cluster) Mistakes() (all []Mistake) {
 			all = append(all, Mistake{Setting: s, say: say})
 		}
 	}
-	return append(all, c.together()...)
+	return slices.Concat(all, c.together(), c.idle())
 }
 
 // wrong applies the setting's own rule.
@@ -60,7 +59,7 @@ func (c *Cluster) together() (all []Mistake) {
 		}
 		all = append(all, Mistake{Setting: backoffMax, say: say})
 	}
-	return append(all, c.idle()...)
+	return all
 }
 
 // need is what a setting has no effect without.
@@ -91,7 +90,7 @@ func (n need) mechanisms() []string {
 func (c *Cluster) idle() (all []Mistake) {
 	for _, s := range table {
 		if say := c.idleness(s); say != nil && !s.isDefault(c) {
-			all = append(all, Mistake{Setting: s, Idle: true, say: say})
+			all = append(all, Mistake{Setting: s, say: say})
 		}
 	}
 	return all

@@ -83,6 +83,9 @@ func (s *Setting) SetSecret(c *Cluster, value string) error {
 	return nil
 }
 
+// Variable returns the name of the variable that stands for the flag.
+func (s *Setting) Variable() string { return variable(s.Flag) }
+
 func variable(flag string) string {
 	return envPrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(flag))
 }
@@ -135,7 +138,7 @@ func (s *Setting) set(c *Cluster, text string) (err error) {
 		}
 	case *time.Duration:
 		if *field, err = parseDuration(text); err != nil {
-			err = fmt.Errorf("must be a duration, such as 250ms, 30s, 1m30s or 1d")
+			err = fmt.Errorf("must be a duration with units, such as 250ms, 30s, 1m30s or 1d")
 		}
 	}
 	return err

@@ -26,7 +26,7 @@ func (e exporter) Snapshot() manager.Snapshot {
 		Seeds: []manager.Seed{{Name: "a:1", Target: target}}}
 	for id := range e.n {
 		s.Brokers = append(s.Brokers, manager.Broker{ID: int32(id), InMetadata: true, Fenced: manager.VerdictGood, Accepts: manager.VerdictBad,
-			AcceptFail: failure, Identity: wire.IdentityVerified, Agrees: manager.VerdictGood, Reports: 1, Target: target})
+			AcceptFail: failure, Identity: wire.IdentityVerified, Agrees: manager.VerdictGood, RegistryAgrees: manager.VerdictGood, Reports: 1, Target: target})
 	}
 	return s
 }

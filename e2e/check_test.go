@@ -221,7 +221,7 @@ func TestCheckTLS(t *testing.T) {
 		says     []string
 	}{
 		{sslOnly, trusting(s.Cluster), "well well well", []string{"TLS 1.3", "certificate until"}},
-		{expired, trusting(s.Cluster), "", []string{"tls/certificate_expired: the certificate of CN=old", "ago", "Renew the certificate"}},
+		{expired, trusting(s.Cluster), "", []string{"tls/certificate_expired: its certificate, issued by CN=e2e, has ended", "CN=old", "Renew the certificate"}},
 		{foreignTLS, trusting(s.Cluster), "", []string{"tls/certificate_untrusted: the chain ends at", "somebody else", "--tls.ca-file"}},
 		{wrongName, trusting(s.Cluster), "", []string{"tls/certificate_name_mismatch:", "is for b.test, and not for", "--tls.server-name-override"}},
 		{mutualTLS, trusting(s.Cluster), "", []string{"tls/client_certificate_rejected:", "--tls.cert-file"}},

@@ -80,18 +80,18 @@ type passage struct {
 var hungUp = []string{"closed", "reset"}
 
 // byHAProxy runs an HAProxy.
-func byHAProxy(t *testing.T, listener string, front haproxy.Frontends, checks haproxy.Checks) *passage {
+func byHAProxy(t *testing.T, c *cluster.Cluster, listener string, front haproxy.Frontends, checks haproxy.Checks) *passage {
 	t.Helper()
-	haproxy.Start(t, front, shared(t, cluster.V44).Addrs(listener), checks)
+	haproxy.Start(t, front, c.Addrs(listener), checks)
 	return &passage{name: listener, seed: front.Bootstrap, outer: byID(front.Brokers), dead: failing(2, hungUp, "api_versions")}
 }
 
 // balancers runs all of them, and an exporter behind each.
 func balancers(t *testing.T, c *cluster.Cluster) []*passage {
 	t.Helper()
-	connect := byHAProxy(t, balanced, picked(t, balancedAddrs), haproxy.Connect)
+	connect := byHAProxy(t, c, balanced, picked(t, balancedAddrs), haproxy.Connect)
 	connect.frozen = failing(3, silent, "api_versions")
-	ask := byHAProxy(t, examined, picked(t, examinedAddrs), haproxy.Ask)
+	ask := byHAProxy(t, c, examined, picked(t, examinedAddrs), haproxy.Ask)
 	ask.frozen = failing(3, hungUp, "api_versions")
 
 	nginx.Start(t, picked(t, byNamePort), c.Addrs(byName))
@@ -102,7 +102,7 @@ func balancers(t *testing.T, c *cluster.Cluster) []*passage {
 	passages := []*passage{connect, ask, named}
 	for _, w := range passages {
 		listed(t, []string{w.seed}, w.outer, w.kcat...)
-		w.e = exporter.Start(t, flags([]string{w.seed}, w.flags...)...)
+		w.e = exporter.Start(t, flags([]string{w.seed}, append(w.flags, impatient...)...)...)
 	}
 	return passages
 }

@@ -15,11 +15,12 @@ const (
 	// slowExchange is how long a SASL exchange may keep its turn from others once the credentials are known to be good: a
 	// broker that hangs must not keep the others from authenticating.
 	slowExchange = 3 * time.Second
-	// quickExchange is the same for the moment after somebody has accepted the credentials, in which they can hardly be wrong: at
-	// the start, many brokers come at once, and those that hang must not be in the way of the others.
+	// quickExchange is the same for the moment after these credentials were accepted for the first time, in which they can hardly
+	// be wrong: at the start, many brokers come at once, and those that hang must not be in the way of the others. Later it would be
+	// too short for a broker that takes its time to say no.
 	quickExchange = 50 * time.Millisecond
 	// fresh is how long that moment lasts.
-	fresh = time.Second
+	fresh = 2 * time.Second
 	// credentialPoll is how often the credentials are looked at for a change while they are held back.
 	credentialPoll = 5 * time.Second
 )
@@ -43,7 +44,7 @@ type gate struct {
 	// Owned by run.
 	accepted        map[string]string // names of targets that accept the credentials, and their addresses
 	acceptedVersion string            // of these credentials
-	acceptedAt      time.Time         // when one last did
+	provenAt        time.Time         // when one did first
 	vindicated      bool              // one has since the last rejection
 	hung            map[string]bool   // names of targets whose last exchange was slow
 	running         []*exchange
@@ -203,7 +204,7 @@ func (g *gate) proven(x *exchange) bool { return len(g.accepted) > 0 && g.accept
 func (g *gate) onDeparture(d departure) {
 	switch d.kind {
 	case lingering:
-		if time.Since(g.acceptedAt) > fresh {
+		if time.Since(g.provenAt) > fresh {
 			return
 		}
 		fallthrough
@@ -237,8 +238,14 @@ func (g *gate) accept(x *exchange) {
 	if x.version != g.acceptedVersion {
 		clear(g.accepted)
 	}
-	g.accepted[x.who[0]], g.acceptedVersion, g.acceptedAt = x.who[len(x.who)-1], x.version, time.Now()
+	if len(g.accepted) == 0 {
+		g.provenAt = time.Now()
+	}
+	g.accepted[x.who[0]], g.acceptedVersion = x.who[len(x.who)-1], x.version
 	g.vindicate(x)
+	if time.Since(g.provenAt) > fresh {
+		return
+	}
 	g.running = slices.DeleteFunc(g.running, func(other *exchange) bool {
 		lingers := g.proven(other) && time.Since(other.began) >= quickExchange
 		if lingers {

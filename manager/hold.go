@@ -17,6 +17,7 @@ type hold struct {
 	who     []string        // names and addresses of targets that have rejected
 	wide    bool            // all others, too
 	spared  map[string]bool // but for these names and addresses, if it is wide
+	turned  int             // rejections by targets that had accepted the same credentials
 }
 
 func (h *hold) active() bool { return h != nil && time.Now().Before(h.until) }
@@ -66,23 +67,24 @@ func (g *gate) extend(who []string) {
 }
 
 // reject holds back whoever has rejected the credentials. If nobody has accepted them since the last rejection, it may be the
-// credentials that are wrong, and the others wait as well: all but those who have accepted, or all if one of these has rejected.
+// credentials that are wrong, and the others wait as well, all but those who have accepted. But when one of these rejects, and is not
+// the only one that has rejected, the credentials have been changed in the cluster, which may be slow to tell all brokers: all wait.
 func (g *gate) reject(d departure) {
 	h := &hold{until: time.Now().Add(g.interval), err: d.err, version: d.of.version, who: d.of.who}
 	before := g.held.Load()
 	proven, first := g.proven(d.of), !before.active()
 	changedItsMind := g.disown(d.of)
 	if !first {
-		h.who = slices.Concat(before.who, d.of.who)
+		h.who, h.turned = slices.Concat(before.who, d.of.who), before.turned
+	}
+	if changedItsMind {
+		h.turned++
 	}
 	switch {
-	case !proven:
+	case !proven, h.turned > 1, h.turned == 1 && !first && !g.vindicated:
 		h.wide = true
 		clear(g.accepted)
 	case first, !before.wide && g.vindicated:
-	case changedItsMind: // the credentials are no longer good
-		h.wide = true
-		clear(g.accepted)
 	default:
 		h.wide, h.spared = true, make(map[string]bool, 2*len(g.accepted))
 		for name, address := range g.accepted {

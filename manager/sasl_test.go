@@ -85,7 +85,7 @@ func TestCaseC25WrongPassword(t *testing.T) {
 			inWorld(t, 20, func(w *world) {
 				accounts := wiretest.NewAccounts("right", delay, 0)
 				c := w.withSASL(accounts, "right")
-				w.cfg.HandshakeInterval = time.Minute
+				w.cfg.HandshakeInterval = 3 * time.Second // somebody was accepted a moment ago
 				w.start()
 				w.wantReady(1, 20)
 				w.after(10 * time.Minute)

@@ -13,10 +13,20 @@ import (
 type Security struct {
 	TLS  bool
 	SASL bool
+	Keys bool // said by keys of a file and not by flags, which is what mistakes are told in
+}
+
+// words returns what settings are, and how those of TLS, of the mechanism and of SASL are called.
+func (s Security) words() (kind, tls, mechanism, sasl string) {
+	if s.Keys {
+		return "keys", "tls.enabled", "sasl.mechanism", "keys under sasl"
+	}
+	return "flags", "--tls", "--sasl.mechanism", "--sasl flags"
 }
 
 // scheme returns the one scheme that fits.
 func (s Security) scheme() string {
+	s.Keys = false
 	for name, with := range schemes {
 		if with == s {
 			return name
@@ -38,7 +48,8 @@ var schemes = map[string]Security{
 // before anything else and without a word of the entries.
 func Parse(entries []string, secure Security) (List, error) {
 	if i := slices.IndexFunc(entries, hasCredentials); i >= 0 {
-		return List{}, fmt.Errorf("entry %d has credentials in it, for there is an @, so none is shown; give them with the --sasl flags", i+1)
+		_, _, _, sasl := secure.words()
+		return List{}, fmt.Errorf("entry %d has credentials in it, for there is an @, so none is shown; give them with the %s", i+1, sasl)
 	}
 	var list List
 	var bad []string
@@ -118,19 +129,21 @@ func cutScheme(item string, secure Security) (string, error) {
 		slices.Sort(names)
 		return "", fmt.Errorf("has the unknown scheme %q, leave it out or use one of %s", name, strings.Join(names, ", "))
 	}
-	if with != secure {
-		return "", fmt.Errorf("contradicts the flags, which stand for %s://: %s", secure.scheme(), wayOut(with, secure))
+	if with.TLS != secure.TLS || with.SASL != secure.SASL {
+		kind, _, _, _ := secure.words()
+		return "", fmt.Errorf("contradicts the %s, which stand for %s://: %s", kind, secure.scheme(), wayOut(with, secure))
 	}
 	return address, nil
 }
 
 func wayOut(scheme, flags Security) string {
+	_, tls, mechanism, _ := flags.words()
 	var advice []string
 	if scheme.TLS != flags.TLS {
-		advice = append(advice, addOrRemove(scheme.TLS)+" --tls")
+		advice = append(advice, addOrRemove(scheme.TLS)+" "+tls)
 	}
 	if scheme.SASL != flags.SASL {
-		advice = append(advice, addOrRemove(scheme.SASL)+" --sasl.mechanism")
+		advice = append(advice, addOrRemove(scheme.SASL)+" "+mechanism)
 	}
 	return strings.Join(advice, " and ") + ", or change the scheme"
 }
