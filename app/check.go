@@ -45,7 +45,7 @@ type checkTarget struct {
 func runCheck(ctx context.Context, o *options, stdout, stderr io.Writer) int {
 	c, err := newChecker(o, newProgress(stderr))
 	if err != nil {
-		fmt.Fprintf(stderr, "%s: error: %s\n", name, oneLine(err))
+		complain(stderr, o, err)
 		return statusUsage
 	}
 	if o.configCheck {
@@ -87,19 +87,24 @@ func newChecker(o *options, p *progress) (*checker, error) {
 	return c, errors.Join(problems...)
 }
 
-// clustersToCheck returns those that are named, or all.
+// clustersToCheck returns those that are named, or all. Of a file, what is wrong anywhere is an error; of the files that it names, only
+// those of the chosen clusters have to be here.
 func (o *options) clustersToCheck() ([]config.Cluster, error) {
-	var all []config.Cluster
-	if o.file.path == "" {
-		all = []config.Cluster{o.cluster}
-	} else {
-		file, err := config.Load(o.file.path)
-		if err != nil {
-			return nil, err
-		}
-		all = file.Clusters
+	loaded, err := o.loadClusters()
+	if err != nil {
+		return nil, err
 	}
-	if len(o.check.clusters) == 0 {
+	if loaded.Clusters, err = choose(loaded.Clusters, o.check.clusters); err != nil {
+		return nil, err
+	}
+	if o.file.path != "" {
+		err = loaded.CheckFiles()
+	}
+	return loaded.Clusters, err
+}
+
+func choose(all []config.Cluster, names []string) (chosen []config.Cluster, err error) {
+	if len(names) == 0 {
 		return all, nil
 	}
 	var known []string
@@ -108,13 +113,13 @@ func (o *options) clustersToCheck() ([]config.Cluster, error) {
 			known = append(known, c.Name)
 		}
 	}
-	var chosen []config.Cluster
-	for _, name := range o.check.clusters {
-		i := slices.IndexFunc(all, func(c config.Cluster) bool { return c.Name == name })
+	for _, name := range names {
+		is := func(c config.Cluster) bool { return c.Name == name }
+		i := slices.IndexFunc(all, is)
 		if i < 0 {
 			return nil, unknownCluster(name, known)
 		}
-		if !slices.ContainsFunc(chosen, func(c config.Cluster) bool { return c.Name == name }) {
+		if !slices.ContainsFunc(chosen, is) {
 			chosen = append(chosen, all[i])
 		}
 	}

@@ -36,8 +36,8 @@ func scripted(t testing.TB, n int32) (*wiretest.Cluster, []*wiretest.Broker, str
 	return cluster, all, seed
 }
 
-// checked runs the command and returns what it writes.
-func checked(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+// tried runs the command and returns what it writes.
+func tried(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, errs syncBuffer
 	code = Run(ctx, append([]string{"check"}, args...), &out, &errs)
 	return code, out.String(), errs.String()
@@ -75,7 +75,7 @@ func TestCheckStatus(t *testing.T) {
 		{"negative", []string{"--kafka.seed=a", "--wait=-1s"}, 2, "--wait is -1s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			code, stdout, stderr := checked(t.Context(), c.args...)
+			code, stdout, stderr := tried(t.Context(), c.args...)
 			said := strings.Join(strings.Fields(stdout), " ")
 			if c.code == statusUsage {
 				said = stderr
@@ -98,7 +98,7 @@ func TestCheckRefusesAlike(t *testing.T) {
 	} {
 		var serve syncBuffer
 		Run(t.Context(), args, &serve, &serve)
-		if code, _, stderr := checked(t.Context(), args...); code != statusUsage || stderr != serve.String() {
+		if code, _, stderr := tried(t.Context(), args...); code != statusUsage || stderr != serve.String() {
 			t.Errorf("%v: status %d, %q, and serve says %q", args, code, stderr, serve.String())
 		}
 	}
@@ -110,10 +110,10 @@ func TestCheckStrict(t *testing.T) {
 	other := wiretest.NewCluster("cluster-a")
 	other.Set(9, "127.0.0.1:1")
 	brokers[1].On(kmsg.Metadata, wiretest.NewBroker(2, other, wiretest.Modern).Well)
-	if code, stdout, _ := checked(t.Context(), "--kafka.seed="+seed); code != statusGood {
+	if code, stdout, _ := tried(t.Context(), "--kafka.seed="+seed); code != statusGood {
 		t.Errorf("status %d:\n%s", code, stdout)
 	}
-	if code, stdout, _ := checked(t.Context(), "--kafka.seed="+seed, "--strict"); code != statusFail {
+	if code, stdout, _ := tried(t.Context(), "--kafka.seed="+seed, "--strict"); code != statusFail {
 		t.Errorf("with --strict, status %d:\n%s", code, stdout)
 	}
 }
@@ -121,16 +121,16 @@ func TestCheckStrict(t *testing.T) {
 // TestCheckOutputs: every form is whole, and for another reader.
 func TestCheckOutputs(t *testing.T) {
 	_, _, seed := scripted(t, 2)
-	code, stdout, _ := checked(t.Context(), "--kafka.seed="+seed, "--output=json", "--kafka.cluster=main")
+	code, stdout, _ := tried(t.Context(), "--kafka.seed="+seed, "--output=json", "--kafka.cluster=main")
 	var document check.Document
 	if err := json.Unmarshal([]byte(stdout), &document); err != nil || code != 0 || document.Status != check.StatusWell || document.Clusters[0].Cluster != "main" {
 		t.Errorf("status %d, %v:\n%s", code, err, stdout)
 	}
-	code, stdout, _ = checked(t.Context(), "--kafka.seed="+seed, "--output=prometheus", "--kafka.cluster=main")
+	code, stdout, _ = tried(t.Context(), "--kafka.seed="+seed, "--output=prometheus", "--kafka.cluster=main")
 	if code != 0 || hasLines(stdout, []string{`kafka_connection_broker_reachable{kafka_cluster="main",broker_id="2"} 1`}) != nil {
 		t.Errorf("status %d:\n%s", code, stdout)
 	}
-	if _, stdout, _ = checked(t.Context(), "--kafka.seed="+seed, "--color=always"); !strings.Contains(stdout, "\x1b[32m") {
+	if _, stdout, _ = tried(t.Context(), "--kafka.seed="+seed, "--color=always"); !strings.Contains(stdout, "\x1b[32m") {
 		t.Errorf("no colour:\n%s", stdout)
 	}
 }
@@ -150,7 +150,7 @@ func TestCheckWaits(t *testing.T) {
 			wiretest.ServeListener(t, l, wiretest.NewBroker(1, cluster, wiretest.Modern).Serve)
 		}
 	})
-	if code, stdout, _ := checked(t.Context(), "--kafka.seed="+address, "--wait=20s"); code != statusGood {
+	if code, stdout, _ := tried(t.Context(), "--kafka.seed="+address, "--wait=20s"); code != statusGood {
 		t.Errorf("status %d:\n%s", code, stdout)
 	}
 }
@@ -167,7 +167,7 @@ func TestCheckWaitsWithoutLocking(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	code, stdout, _ := checked(t.Context(), "--kafka.seed="+seed, "--wait=1m", "--sasl.mechanism=PLAIN", "--sasl.username=me", "--sasl.password-file="+file)
+	code, stdout, _ := tried(t.Context(), "--kafka.seed="+seed, "--wait=1m", "--sasl.mechanism=PLAIN", "--sasl.username=me", "--sasl.password-file="+file)
 	if n := len(accounts.Attempts()); code != statusFail || n != 1 || time.Since(start) > 20*time.Second {
 		t.Errorf("status %d after %d attempts in %s:\n%s", code, n, time.Since(start), stdout)
 	}
@@ -179,7 +179,7 @@ func TestCheckInterrupted(t *testing.T) {
 	cluster.Set(2, fmt.Sprintf("127.0.0.1:%d", wiretest.BlackholePort(t)))
 	for name, args := range map[string][]string{"in a check": nil, "while it waits": {"--connect.timeout=100ms", "--wait=1m"}} {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, context.Canceled)
-		code, stdout, _ := checked(withCancel(ctx), append(args, "--kafka.seed="+seed)...)
+		code, stdout, _ := tried(withCancel(ctx), append(args, "--kafka.seed="+seed)...)
 		cancel()
 		if code != statusInterrupted || !strings.Contains(stdout, "interrupted") || !strings.Contains(stdout, "1 of 2 brokers") {
 			t.Errorf("%s: status %d:\n%s", name, code, stdout)
@@ -192,6 +192,39 @@ func withCancel(ctx context.Context) context.Context {
 	signalled, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, cancel)
 	return signalled
+}
+
+// TestCheckFile: the clusters of a file are checked side by side, those that are named or all; a mistake is told at its line.
+func TestCheckFile(t *testing.T) {
+	_, _, good := scripted(t, 2)
+	broken, _, bad := scripted(t, 2)
+	broken.Set(2, fmt.Sprintf("127.0.0.1:%d", wiretest.ClosedPort(t)))
+	file := filepath.Join(t.TempDir(), "clusters.yml")
+	text := fmt.Sprintf("clusters:\n  - name: main\n    seeds: [%q]\n  - name: other\n    seeds: [%q]\n  - name: secret\n    seeds: [a]\n    tls: {enabled: true, ca_file: nope.pem}\n", good, bad)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		names []string
+		code  int
+		says  string
+	}{
+		{[]string{"main"}, statusGood, "main: cluster cluster-a, 2 brokers"},
+		{[]string{"main", "other"}, statusFail, "other: cluster cluster-a, 2 brokers"},
+		{[]string{"nobody"}, statusUsage, "it has main, other, secret"},
+		{nil, statusUsage, "nope.pem"},
+	} {
+		code, stdout, stderr := tried(t.Context(), append([]string{"--config.file=" + file}, c.names...)...)
+		if code != c.code || !strings.Contains(stdout+stderr, c.says) {
+			t.Errorf("%v: status %d, want %d with %q:\n%s%s", c.names, code, c.code, c.says, stdout, stderr)
+		}
+	}
+	if err := os.WriteFile(file, []byte("clusters:\n  - nom: main\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := tried(t.Context(), "--config.file="+file); code != statusUsage || !strings.Contains(stderr, "clusters.yml:2:") {
+		t.Errorf("status %d, %s", code, stderr)
+	}
 }
 
 func TestClustersToCheck(t *testing.T) {

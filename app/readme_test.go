@@ -54,3 +54,20 @@ func flagTable() string {
 	}
 	return b.String()
 }
+
+// TestREADMECheckFlags: the README lists the flags of check.
+func TestREADMECheckFlags(t *testing.T) {
+	content, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := newParser(&options{}).GetCommand(commandCheck).Model().Flags
+	if len(flags) == 0 {
+		t.Error("check has no flags")
+	}
+	for _, f := range flags {
+		if !strings.Contains(string(content), "| `--"+f.Name+"` |") {
+			t.Errorf("the README says nothing of --%s", f.Name)
+		}
+	}
+}

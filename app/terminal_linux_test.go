@@ -60,7 +60,7 @@ func TestTerminal(t *testing.T) {
 		return shown.String()
 	}
 	text := show()
-	if !strings.Contains(text, "2 of 3 brokers, 0 s") || !strings.Contains(text, "\x1b[32m✓\x1b[0m") {
+	if !strings.Contains(text, "2 of 3 brokers, 0 s, waiting for broker 3") || !strings.Contains(text, "\x1b[32m✓\x1b[0m") {
 		t.Errorf("no progress or no colours:\n%q", text)
 	}
 	longest := 0

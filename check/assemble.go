@@ -26,8 +26,8 @@ func (c *run) report(cause error) Report {
 		r.ClusterID = c.plan.view.ClusterID
 	}
 	for _, o := range c.seeds {
-		if id := r.ClusterID; o.err == nil && o.view != nil && id != "" && o.view.ClusterID != "" && o.view.ClusterID != id {
-			o.err = otherCluster(o.view.ClusterID, id)
+		if id := r.ClusterID; o.err == nil && id != "" && o.clusterID != "" && o.clusterID != id {
+			o.err = otherCluster(o.clusterID, id)
 		}
 	}
 	slices.SortFunc(c.brokers, func(a, b *outcome) int { return cmp.Compare(a.peer.NodeID, b.peer.NodeID) })

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -37,10 +38,11 @@ type Progress struct {
 	Cluster      string
 	Done, Known  int // brokers
 	Seeds, Tried int
+	Waiting      []int32 // brokers that are not done, ascending
 	Elapsed      time.Duration
 }
 
-// String is "7 of 30 brokers, 2 s".
+// String is "7 of 30 brokers, 2 s", and who the rest are once they are few.
 func (p Progress) String() string {
 	what := fmt.Sprintf("%d of %d brokers", p.Done, p.Known)
 	if p.Known == 0 {
@@ -49,7 +51,11 @@ func (p Progress) String() string {
 	if p.Cluster != "" {
 		what = clean(p.Cluster, false) + ": " + what
 	}
-	return fmt.Sprintf("%s, %d s", what, int(p.Elapsed.Seconds()))
+	what = fmt.Sprintf("%s, %d s", what, int(p.Elapsed.Seconds()))
+	if n := len(p.Waiting); n > 0 && n <= mostListed {
+		what += ", waiting for " + plural("broker", n) + " " + ranges(p.Waiting)
+	}
+	return what
 }
 
 // Run tries every seed, and every broker that the first good seed names, once. It ends when all is known or ctx ends, and leaves
@@ -175,8 +181,11 @@ func (c *run) tell() {
 	for _, o := range c.brokers {
 		if o.done {
 			p.Done++
+		} else {
+			p.Waiting = append(p.Waiting, o.peer.NodeID)
 		}
 	}
+	slices.Sort(p.Waiting)
 	for _, o := range c.seeds {
 		if o.done {
 			p.Tried++

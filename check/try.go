@@ -27,7 +27,9 @@ type outcome struct {
 	apiVersions int16 // -1: unknown
 	like        string
 	form        wire.Form
-	view        *wire.View     // its own, if it answered
+	answered    bool           // Metadata
+	clusterID   string         // in that answer
+	differs     string         // how a broker's list differs from the plan's; the list itself is not kept, a thousand of them would be too much
 	registry    *wire.Registry // of the first good seed
 	registryErr error
 	offers      bool // DescribeCluster
@@ -101,7 +103,10 @@ func (c *run) ask(ctx context.Context, o *outcome, conn *wire.Conn) *wire.Error 
 	if err != nil {
 		return err
 	}
-	o.view = &view
+	o.answered, o.clusterID = true, view.ClusterID
+	if o.peer.NodeID >= 0 {
+		o.differs = list(differences(known, view.Brokers))
+	}
 	if id := c.target.ClusterID; id != "" && view.ClusterID != "" && view.ClusterID != id {
 		return otherCluster(view.ClusterID, id)
 	}

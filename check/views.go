@@ -20,11 +20,11 @@ func (c *run) views() Views {
 	}
 	v.From, v.Named = c.plan.from.name, len(c.plan.view.Brokers)
 	for _, o := range c.brokers {
-		if o.view == nil {
+		if !o.answered {
 			continue
 		}
 		v.Asked++
-		if len(differences(c.plan.view.Brokers, o.view.Brokers)) == 0 {
+		if o.differs == "" {
 			v.Agree++
 		}
 	}
@@ -51,11 +51,10 @@ func (c *run) compare(o *outcome, r *Result) {
 	if o.peer.NodeID < 0 || c.plan == nil {
 		return
 	}
-	if o.view != nil {
-		wrong := differences(c.plan.view.Brokers, o.view.Brokers)
-		agrees := len(wrong) == 0
+	if o.answered {
+		agrees := o.differs == ""
 		if r.ViewAgrees = &agrees; !agrees {
-			r.Warnings = append(r.Warnings, Warning{WarnView, fmt.Sprintf("it names other brokers than the seed %s: %s", c.plan.from.name, list(wrong))})
+			r.Warnings = append(r.Warnings, Warning{WarnView, fmt.Sprintf("it names other brokers than the seed %s: %s", c.plan.from.name, o.differs)})
 		}
 	}
 	registry := c.plan.from.registry
