@@ -11,7 +11,7 @@ import (
 )
 
 // checked runs the program with a file of clusters.
-func checked(t *testing.T, content string, args ...string) (code int, stdout, stderr string) {
+func checkedFile(t *testing.T, content string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clusters.yml")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -24,7 +24,7 @@ func checked(t *testing.T, content string, args ...string) (code int, stdout, st
 
 // TestCheckOfFile: status 1 and a line for each mistake, of the file and of the files that it names.
 func TestCheckOfFile(t *testing.T) {
-	code, stdout, stderr := checked(t, "clusters: [{name: a, seeds: [a]}, {name: b, seeds: [b]}]", "--config.check")
+	code, stdout, stderr := checkedFile(t, "clusters: [{name: a, seeds: [a]}, {name: b, seeds: [b]}]", "--config.check")
 	if code != 0 || stdout != "The configuration is valid. Clusters: 2.\n" || stderr != "" {
 		t.Errorf("status %d: %s%s", code, stdout, stderr)
 	}
@@ -34,7 +34,7 @@ func TestCheckOfFile(t *testing.T) {
 		"clusters: [{name: a, seeds: [a], tls: {enabled: true, ca_file: x}}]": name + ": error: clusters.yml:1:12: TLS ca file x: no such file or directory\n",
 	} {
 		for _, flag := range []string{"--config.check", "--config.print"} {
-			if code, stdout, stderr := checked(t, content, flag); code != 1 || stdout != "" || stderr != want {
+			if code, stdout, stderr := checkedFile(t, content, flag); code != 1 || stdout != "" || stderr != want {
 				t.Errorf("%s: status %d: %s%s", flag, code, stdout, stderr)
 			}
 		}
@@ -47,7 +47,7 @@ func TestPrint(t *testing.T) {
 	if code := Run(t.Context(), []string{"--config.print", "--kafka.seed=a,b:1", "--kafka.cluster=main", "--check.interval=7s"}, &stdout, &stderr); code != 0 {
 		t.Fatalf("status %d: %s", code, &stderr)
 	}
-	code, again, errs := checked(t, stdout.String(), "--config.print")
+	code, again, errs := checkedFile(t, stdout.String(), "--config.print")
 	if code != 0 || again != stdout.String() || !strings.Contains(again, "interval: 7s") {
 		t.Errorf("status %d: %s%s, from %s", code, errs, again, &stdout)
 	}
@@ -67,13 +67,13 @@ func TestFlagsOfClustersAndFile(t *testing.T) {
 					value = "true"
 				}
 				t.Setenv(variable, value)
-				if code, _, stderr := checked(t, ""); code != 2 || !strings.Contains(stderr, "the variable "+variable+" cannot be given together") {
+				if code, _, stderr := checkedFile(t, ""); code != 2 || !strings.Contains(stderr, "the variable "+variable+" cannot be given together") {
 					t.Errorf("status %d: %s", code, stderr)
 				}
 			})
 		}
 	}
-	code, _, stderr := checked(t, "", "--tls", "--check.interval=1s", "--sasl.username=hunter2")
+	code, _, stderr := checkedFile(t, "", "--tls", "--check.interval=1s", "--sasl.username=hunter2")
 	if code != 2 || !strings.Contains(stderr, "--check.interval, --tls, --sasl.username cannot be given") || strings.Contains(stderr, "hunter2") {
 		t.Errorf("status %d: %s", code, stderr)
 	}

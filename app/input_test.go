@@ -60,7 +60,6 @@ func badInputs(f badFiles) []badInput {
 		{"a shard that is none", []string{"--config.file=x", "--shard=2", "--total-shards=2"}, 2, "--shard is 2"},
 		{"no shards", []string{"--config.file=x", "--total-shards=0"}, 2, "--total-shards"},
 		{"a shard without a file", []string{"--kafka.seed=a", "--total-shards=2"}, 2, "--total-shards has no effect without --config.file"},
-		{"reload without a file", []string{"--kafka.seed=a", "--web.enable-lifecycle"}, 2, "--web.enable-lifecycle has no effect"},
 		{"no systemd", []string{"--kafka.seed=a", "--web.systemd-socket"}, 1, "systemd"},
 	}
 }

@@ -37,11 +37,11 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if done {
 		return code
 	}
+	if err == nil && o.command == commandCheck && !o.file.print {
+		return runCheck(ctx, o, stdout, stderr)
+	}
 	if err == nil && (o.file.print || o.configCheck && o.file.path != "") {
 		return o.checkConfig(stdout, stderr)
-	}
-	if err == nil && o.command == commandCheck {
-		return runCheck(ctx, o, stdout, stderr)
 	}
 	var e *exporter
 	if err == nil {
