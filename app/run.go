@@ -185,9 +185,14 @@ func (e *exporter) run(ctx context.Context, s *server) int {
 	followed := make(chan struct{})
 	e.source.listen()
 	go func() { e.source.follow(fleetCtx, e.logger); close(followed) }()
-	s.start()
 	var err error
 	managing := true
+	select { // no scrape must see a moment without any cluster
+	case <-e.fleet.Begun():
+		s.start()
+	case err := <-ended:
+		ended <- err // for below; it has room
+	}
 	select {
 	case <-ctx.Done():
 		_ = level.Info(e.logger).Log("msg", "stopping")

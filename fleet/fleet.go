@@ -49,6 +49,7 @@ type Fleet[C any, M Manager] struct {
 	ended  chan struct{}
 	swaps  chan *member[C, M]
 	failed chan error // room for one: the first counts
+	begun  chan struct{}
 	ready  chan struct{}
 
 	// Owned by Run.
@@ -79,7 +80,7 @@ type member[C any, M Manager] struct {
 func New[C any, M Manager](build func(Plan[C]) (M, error), equal func(a, b C) bool) *Fleet[C, M] {
 	f := &Fleet[C, M]{
 		build: build, equal: equal, apply: make(chan request[C]), ended: make(chan struct{}), swaps: make(chan *member[C, M]),
-		failed: make(chan error, 1), ready: make(chan struct{}), members: make(map[string]*member[C, M]),
+		failed: make(chan error, 1), begun: make(chan struct{}), ready: make(chan struct{}), members: make(map[string]*member[C, M]),
 	}
 	f.publish()
 	return f
@@ -87,6 +88,9 @@ func New[C any, M Manager](build func(Plan[C]) (M, error), equal func(a, b C) bo
 
 // Clusters returns what is shown now, by name. The list never changes; a later one takes its place.
 func (f *Fleet[C, M]) Clusters() []*Cluster[C, M] { return *f.shown.Load() }
+
+// Begun is closed when the first plans run, and are shown.
+func (f *Fleet[C, M]) Begun() <-chan struct{} { return f.begun }
 
 // Ready is closed when every cluster of the first plans has finished its first round, good or bad, or was removed.
 func (f *Fleet[C, M]) Ready() <-chan struct{} { return f.ready }
@@ -118,6 +122,7 @@ func (f *Fleet[C, M]) Run(ctx context.Context, first []Plan[C]) error {
 	if _, err := f.change(first); err != nil {
 		return err
 	}
+	close(f.begun)
 	f.awaitFirst()
 	for {
 		select {

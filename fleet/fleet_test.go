@@ -17,7 +17,6 @@ type fake struct {
 	config  string
 	first   chan struct{}
 	running atomic.Int64
-	fail    error
 }
 
 var errSpoilt = errors.New("spoilt")
