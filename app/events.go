@@ -25,7 +25,7 @@ const (
 // it has settled in is written with the count, and a line at most once a minute says how much was left out.
 type eventLog struct {
 	logger log.Logger
-	events chan manager.Event
+	events chan *manager.Event // pointers, as most of the room stays empty, for every cluster
 	lost   atomic.Uint64
 
 	// Owned by run.
@@ -49,14 +49,14 @@ type change struct {
 }
 
 func newEventLog(logger log.Logger) *eventLog {
-	return &eventLog{logger: logger, events: make(chan manager.Event, eventQueue), targets: make(map[string]*history)}
+	return &eventLog{logger: logger, events: make(chan *manager.Event, eventQueue), targets: make(map[string]*history)}
 }
 
 // add has the form of manager.Config.OnEvent. When the log is so slow that the queue is full, the event is lost: the
 // metrics have it, and a blocked log must not block the connections.
 func (l *eventLog) add(e manager.Event) {
 	select {
-	case l.events <- e:
+	case l.events <- &e:
 	default:
 		l.lost.Add(1)
 	}
@@ -69,12 +69,12 @@ func (l *eventLog) run(ctx context.Context) {
 	for {
 		select {
 		case e := <-l.events:
-			l.take(e)
+			l.take(*e)
 		case <-tick.C:
 			l.review()
 		case <-ctx.Done():
 			for len(l.events) > 0 {
-				l.take(<-l.events)
+				l.take(*<-l.events)
 			}
 			l.review()
 			return

@@ -34,8 +34,8 @@ type Cluster struct {
 // NewCluster returns a cluster that the user calls by the name.
 func NewCluster(name string, source Source, options Options) *Cluster {
 	c := &Cluster{name: name, source: source, options: options}
-	for _, f := range table {
-		c.layouts = append(c.layouts, newLayout(f, prometheus.Labels{clusterLabel: name}))
+	for i := range table {
+		c.layouts = append(c.layouts, newLayout(i, prometheus.Labels{clusterLabel: name}))
 	}
 	return c
 }

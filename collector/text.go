@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -49,15 +50,25 @@ type labelText struct {
 
 const constantLabel = -1
 
-func newLayout(f family, constLabels prometheus.Labels) layout {
-	name := prefix + f.name
-	head := func(name string) string {
-		return "# HELP " + name + " " + f.help + "\n# TYPE " + name + " " + f.kind.String() + "\n"
+// heads are the layouts of the table without labels: what the clusters share.
+var heads = sync.OnceValue(func() (all []layout) {
+	for _, f := range table {
+		name := prefix + f.name
+		head := func(name string) string {
+			return "# HELP " + name + " " + f.help + "\n# TYPE " + name + " " + f.kind.String() + "\n"
+		}
+		l := layout{name: name, head: head(name), openHead: head(name)}
+		if f.kind == counter {
+			l.openHead = head(strings.TrimSuffix(name, "_total"))
+		}
+		all = append(all, l)
 	}
-	l := layout{name: name, head: head(name), openHead: head(name)}
-	if f.kind == counter {
-		l.openHead = head(strings.TrimSuffix(name, "_total"))
-	}
+	return all
+})
+
+// newLayout returns the layout of a family of the table, by its index.
+func newLayout(index int, constLabels prometheus.Labels) layout {
+	f, l := table[index], heads()[index]
 	names := slices.Clone(f.labels)
 	for label := range constLabels {
 		names = append(names, label)
