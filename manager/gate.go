@@ -18,9 +18,9 @@ const (
 	// quickExchange is the same for the moment after these credentials were accepted for the first time, in which they can hardly
 	// be wrong: at the start, many brokers come at once, and those that hang must not be in the way of the others. Later it would be
 	// too short for a broker that takes its time to say no.
-	quickExchange = 50 * time.Millisecond
+	quickExchange = 25 * time.Millisecond
 	// fresh is how long that moment lasts.
-	fresh = 2 * time.Second
+	fresh = 500 * time.Millisecond
 	// credentialPoll is how often the credentials are looked at for a change while they are held back.
 	credentialPoll = 5 * time.Second
 )
